@@ -1,5 +1,6 @@
 //! What every room of the house shares: names, places in source text, and diagnostics as plain data.
 
+pub mod codes;
 pub mod diagnostic;
 pub mod name;
 pub mod source;

@@ -1,0 +1,3 @@
+//! `E07xx, W07xx`: levels, effects and other annotations.
+
+codes! {}

@@ -1,0 +1,3 @@
+//! `E02xx, W02xx`: names, imports and modules.
+
+codes! {}

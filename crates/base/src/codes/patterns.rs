@@ -1,0 +1,3 @@
+//! `E05xx, W05xx`: patterns and cases.
+
+codes! {}

@@ -1,0 +1,3 @@
+//! `E08xx`: errors of a running program.
+
+codes! {}

@@ -1,0 +1,3 @@
+//! `E04xx, W04xx`: sizes of arrays.
+
+codes! {}
