@@ -93,6 +93,8 @@ primitives! {
     AsScalar "asScalar" "[n](vec w 'a) -> [n * w]'a" No Yes;
     Materialise "materialise" "'a -> 'a" Yes No;
     Nodes "nodes" "'d -> [?]'node" No No;
+    RootOf "root_of" "'d -> i64" No No;
+    FromNodes "from_nodes" "i64 -> [n]'node -> 'd" No No;
     Build "build" "(n: i64) -> i64 -> (i64 -> (i64 -> 'ref) -> 'node) -> 'd" Yes No;
 }
 

@@ -1,1 +1,3 @@
-//! See docs/architecture.md.
+//! Names resolved, types and sizes inferred, cases checked. The result is the typed tree.
+
+pub mod tree;
