@@ -1,1 +1,42 @@
-fn main() {}
+//! The `almach` command. Files, processes and the terminal are touched here and nowhere else.
+
+mod commands;
+mod failure;
+mod files;
+mod options;
+mod terminal;
+
+use clap::Parser;
+use failure::Outcome;
+use options::Options;
+use std::process::ExitCode;
+
+/// Programs may nest 5,000 deep, and the compiler recurses over them; memory is only touched as it is needed.
+const STACK_BYTES: usize = 1 << 30;
+
+fn main() -> ExitCode {
+    let options = match Options::try_parse_from(options::with_negative_values(std::env::args_os())) {
+        Ok(options) => options,
+        Err(error) => {
+            let code = if error.use_stderr() { Outcome::WrongUse } else { Outcome::Done };
+            // Help goes to standard output, complaints to standard error; nothing is left to do if that fails.
+            let _ = error.print();
+            return code.exit_code();
+        }
+    };
+    let worker = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || commands::run(options));
+    match worker.map(std::thread::JoinHandle::join) {
+        Ok(Ok(outcome)) => outcome.exit_code(),
+        Ok(Err(_panic)) => {
+            terminal::complain(
+                "error: a bug in Almach stopped it (the lines above say where)\n\
+                 note: please report it with the program and the command line",
+            );
+            Outcome::CompilerBug.exit_code()
+        }
+        Err(error) => {
+            terminal::complain(&format!("error: no thread with a {STACK_BYTES} byte stack: {error}"));
+            Outcome::CompilerBug.exit_code()
+        }
+    }
+}

@@ -1,3 +1,122 @@
 //! `E09xx, W09xx`: the command line, its values and files.
 
-codes! {}
+codes! {
+    UNREADABLE_FILE = "E0901", "a file cannot be read", "
+A file named on the command line, or imported by a program, is missing or may not be read. The message gives the
+path as it was looked for and what the system said.
+
+    almach run exmples/dot.alm
+
+Check the spelling; paths are relative to the folder the command runs in, imports to the file they stand in.
+";
+    UNWRITABLE_FILE = "E0902", "a file cannot be written", "
+The result could not be written. Nothing was changed: files are written beside their place and moved there when
+they are complete. The disk may be full, or the folder missing or read-only.
+
+    almach run dot.alm '[1]' '[2]' -o missing/out.json
+";
+    NOT_UTF8 = "E0903", "a source or text file is not UTF-8", "
+Almach's source files, and the JSON and text files it reads, are UTF-8. The message says at which byte and line
+that stops being true: often the file was saved in an older encoding, or is not a text file at all.
+
+Save it as UTF-8. For binary data use `.npy` or `.npz`.
+";
+    NO_ENTRY = "E0904", "there is no entry point to run", "
+`almach run` calls an entry point: a definition that starts with `entry`. It calls `main`, or the only entry point
+there is, or the one named with `--entry`.
+
+    def main (x: f32) = x * 2      -- not an entry point
+
+Write instead:
+
+    entry main (x: f32) = x * 2
+";
+    AMBIGUOUS_ENTRY = "E0905", "several entry points and none of them is main", "
+The program has several entry points, so `almach run` has to be told which one to call:
+
+    almach run program.alm --entry norm '[3, 4]'
+";
+    ARGUMENT_COUNT = "E0906", "wrong number of arguments for the entry point", "
+An entry point needs one argument on the command line for each of its parameters.
+
+    entry main (xs: []f32) (ys: []f32): f32 = …
+
+    almach run dot.alm '[1, 2]'              -- one argument is missing
+
+A shell splits at blanks: put arrays and tuples between quotes.
+";
+    BAD_ARGUMENT = "E0907", "an argument does not fit its parameter", "
+An argument could not be read as a value of the parameter's type. The message names the argument, the type that was
+expected, and what was found instead.
+
+    almach run dot.alm '[1, x]' '[3, 4]'
+
+Arguments are values in Almach's syntax (`[1, 2]`, `(1, true)`, `{x = 1.0}`, `Some 3`) or the names of files that end in
+.npy, .npz, .json or .txt; `-` reads standard input.
+";
+    BAD_DATA_FILE = "E0908", "a data file does not hold what is expected", "
+A .npy, .npz, .json or .txt file is damaged, or holds a value of another type. Numbers are never widened silently: a
+parameter of type `[]f32` needs a file of 32-bit floats.
+
+    np.save('xs.npy', xs.astype(np.float32))
+
+makes a file for a parameter of type `[]f32` from NumPy.
+";
+    UNKNOWN_FORMAT = "E0909", "a result cannot be written in that format", "
+`-o` writes the format its file's ending names: .npy one regular array of numbers, .npz tuples, records and jagged
+arrays, .json and .txt everything.
+
+    almach run pairs.alm -o out.npy          -- a tuple is not one array
+
+Write to .json, .txt or .npz instead.
+";
+    UNKNOWN_CODE = "E0910", "there is no such error code", "
+`almach explain-error` takes a code as it is printed in brackets behind `error`:
+
+    almach explain-error E0301
+
+Without a code it lists all of them.
+";
+    FOLDER_EXISTS = "E0911", "the folder for a new project exists already", "
+`almach new` makes a folder and never writes into one that is there, so that nothing is overwritten.
+
+    almach new waves
+";
+    FILE_NOT_FORMATTED = "E0912", "a file cannot be formatted", "
+`almach fmt` only formats what it can parse: mend the syntax errors first. Files are left as they are.
+";
+    NO_C_COMPILER = "E0913", "there is no C compiler", "
+The C back ends use the system's C compiler: the one in the environment variable `CC`, else `cc`. Without one,
+`almach run` interprets the program when no back end was asked for, and otherwise stops here.
+
+Install one (`apt install gcc`, `xcode-select --install`), or run with `--backend interp`.
+";
+    C_COMPILER_FAILED = "E0914", "the C compiler refused the generated code", "
+The system's C compiler did not accept what Almach generated, or stopped for a reason of its own (a full disk, an
+unknown option in `CC`). The compiler's own words follow the message. If the code itself is at fault, this is a
+bug in Almach; please report it.
+";
+    BAD_OPTION = "E0915", "an option has a value that makes no sense", "
+An option was given a value outside of what it takes; the message says which values make sense.
+
+    almach bench program.alm --size n=ten
+
+Write instead:
+
+    almach bench program.alm --size n=10
+";
+    TEST_FAILED = "E0916", "a test did not give what it expects", "
+The line after a `-- >` line says what the call must give: `-- =` this value exactly, `-- ~` this value to 1e-5
+relative, `-- !` an error that contains this text.
+
+    -- > main [1, 2, 3]
+    -- = 7
+";
+    STDIN_TWICE = "E0917", "standard input is asked for twice", "
+`-` reads all of standard input, so only one argument can be `-`.
+
+    almach run dot.alm - - < xs.json
+
+Put the others into files.
+";
+}

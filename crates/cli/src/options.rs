@@ -1,0 +1,208 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Marks an argument that looks like an option but is a negative number; taken off again by [`plain`].
+const VALUE_MARK: char = '\u{1}';
+
+/// Almach: data-parallel functional programs, compiled.
+#[derive(Parser, Debug)]
+#[command(name = "almach", version, about, max_term_width = 100)]
+pub struct Options {
+    #[command(subcommand)]
+    pub command: Command,
+    /// Report errors as JSON, one object a line, on standard error
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// When to use colours
+    #[arg(long, global = true, value_enum, default_value_t = Colour::Auto)]
+    pub color: Colour,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub enum Colour {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Compile and run an entry point
+    Run(RunOptions),
+    /// Check programs without running them
+    Check(CheckOptions),
+    /// Run the `-- >` tests in files and folders
+    Test(TestOptions),
+    /// Time entry points on given or generated inputs
+    Bench(BenchOptions),
+    /// Format source files in place
+    Fmt(FmtOptions),
+    /// Print any stage of the compiler as text
+    Emit(EmitOptions),
+    /// Start a new project
+    New(NewOptions),
+    /// Try expressions interactively
+    Repl(ReplOptions),
+    /// Explain an error code at length
+    ExplainError(ExplainErrorOptions),
+    /// Print a completion script for a shell
+    Completions(CompletionOptions),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub enum Backend {
+    /// The reference interpreter
+    Interp,
+    /// Sequential C
+    C,
+    /// C with OpenMP
+    Openmp,
+}
+
+#[derive(Args, Debug)]
+pub struct RunOptions {
+    /// The program (`.alm`, or Core as text: `.core`)
+    pub file: PathBuf,
+    /// Arguments: values in Almach syntax, or files (.npy .npz .json .txt; `-` reads standard input)
+    pub args: Vec<String>,
+    /// The entry point (default: main, or the only one)
+    #[arg(long)]
+    pub entry: Option<String>,
+    /// What runs it (default: OpenMP C where there is a C compiler and the program fits, else the interpreter)
+    #[arg(long, value_enum)]
+    pub backend: Option<Backend>,
+    /// Write the result to a file (.npy .npz .json .txt) instead of standard output
+    #[arg(short, long)]
+    pub output: Option<PathBuf>,
+    /// Say on standard error where the time went
+    #[arg(long)]
+    pub time: bool,
+    /// How many calls may be open at once before a recursion is stopped
+    #[arg(long)]
+    pub max_depth: Option<usize>,
+}
+
+#[derive(Args, Debug)]
+pub struct CheckOptions {
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Print the inferred type of every definition
+    #[arg(long)]
+    pub types: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct TestOptions {
+    /// Files, or folders whose `.alm` files are tested
+    #[arg(required = true)]
+    pub paths: Vec<PathBuf>,
+    /// What runs the tests
+    #[arg(long, value_enum, default_value_t = Backend::Interp)]
+    pub backend: Backend,
+}
+
+#[derive(Args, Debug)]
+pub struct BenchOptions {
+    pub file: PathBuf,
+    /// Arguments as for `run`; without any, inputs are generated
+    pub args: Vec<String>,
+    /// The entry point (default: all when inputs are generated, else main or the only one)
+    #[arg(long)]
+    pub entry: Option<String>,
+    /// What runs it (default as for `run`)
+    #[arg(long, value_enum)]
+    pub backend: Option<Backend>,
+    /// The value of every size variable in generated inputs; `n=100,m=20` sets them apart
+    #[arg(long, default_value = "1000000")]
+    pub size: String,
+    /// How many timed runs
+    #[arg(long, default_value_t = 10)]
+    pub runs: usize,
+    /// The seed of generated inputs
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+}
+
+#[derive(Args, Debug)]
+pub struct FmtOptions {
+    /// Files or folders; `-` formats standard input to standard output
+    #[arg(required = true)]
+    pub paths: Vec<PathBuf>,
+    /// Change nothing, list the files that would change, exit 1 if there are any
+    #[arg(long)]
+    pub check: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub enum Stage {
+    /// Core as elaborated
+    Core,
+    /// Core after the rewrites, with a level on every operation
+    Strategy,
+    /// The imperative phrase language
+    Dpia,
+    /// Loops over flat memory
+    Imp,
+    /// C
+    C,
+}
+
+#[derive(Args, Debug)]
+pub struct EmitOptions {
+    pub file: PathBuf,
+    #[arg(long, value_enum)]
+    pub stage: Stage,
+    /// Only what this entry point needs
+    #[arg(long)]
+    pub entry: Option<String>,
+    /// The target of the stages that depend on one
+    #[arg(long, value_enum, default_value_t = Backend::Openmp)]
+    pub backend: Backend,
+}
+
+#[derive(Args, Debug)]
+pub struct NewOptions {
+    /// The folder to make
+    pub path: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub struct ReplOptions {
+    /// A file whose definitions are there from the start
+    pub file: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub struct ExplainErrorOptions {
+    /// A code such as E0301; without one, all codes are listed
+    pub code: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct CompletionOptions {
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// Lets negative numbers through as values: `almach run f.alm -3 -1.5`.
+pub fn with_negative_values(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    args.map(|arg| match arg.to_str() {
+        Some(text) if is_negative_number(text) => OsString::from(format!("{VALUE_MARK}{text}")),
+        _ => arg,
+    })
+    .collect()
+}
+
+/// The argument as it was typed.
+pub fn plain(arg: &str) -> &str {
+    arg.strip_prefix(VALUE_MARK).unwrap_or(arg)
+}
+
+fn is_negative_number(text: &str) -> bool {
+    text.strip_prefix('-').is_some_and(|rest| {
+        rest.starts_with(|c: char| c.is_ascii_digit() || c == '.') || rest.starts_with("inf") || rest.starts_with("nan")
+    })
+}
