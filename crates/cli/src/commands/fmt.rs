@@ -1,0 +1,56 @@
+//! `almach fmt`.
+
+use crate::failure::Outcome;
+use crate::files;
+use crate::options::FmtOptions;
+use crate::terminal::{self, Style};
+use almach_base::{Diagnostic, SourceMap};
+use almach_syntax::format_file;
+use std::path::Path;
+
+/// What happened to one file.
+enum Formatted {
+    Unchanged,
+    Changed(String),
+}
+
+pub fn run(options: &FmtOptions, style: Style) -> Outcome {
+    let paths = match files::sources(&options.paths) {
+        Ok(paths) => paths,
+        Err(diagnostic) => {
+            terminal::report(&[diagnostic], &SourceMap::new(), style);
+            return Outcome::WrongUse;
+        }
+    };
+    paths.iter().map(|path| one(path, options, style)).max().unwrap_or(Outcome::Done)
+}
+
+fn one(path: &Path, options: &FmtOptions, style: Style) -> Outcome {
+    let mut sources = SourceMap::new();
+    let result = format(path, &mut sources).and_then(|formatted| match formatted {
+        Formatted::Changed(text) if path == Path::new("-") => {
+            terminal::say_raw(&text);
+            Ok(Outcome::Done)
+        }
+        Formatted::Changed(_) if options.check => {
+            terminal::say(&path.display().to_string());
+            Ok(Outcome::ProgramFailed)
+        }
+        Formatted::Changed(text) => {
+            files::write(path, text.as_bytes()).map(|()| Outcome::Done).map_err(|error| vec![error])
+        }
+        Formatted::Unchanged => Ok(Outcome::Done),
+    });
+    result.unwrap_or_else(|diagnostics| {
+        terminal::report(&diagnostics, &sources, style);
+        Outcome::WrongUse
+    })
+}
+
+fn format(path: &Path, sources: &mut SourceMap) -> Result<Formatted, Vec<Diagnostic>> {
+    let text = files::read_source(path).map_err(|error| vec![error])?;
+    let file = sources.add(path.display().to_string(), text.clone());
+    let formatted = format_file(file, &text)?;
+    let standard_input = path == Path::new("-");
+    Ok(if formatted == text && !standard_input { Formatted::Unchanged } else { Formatted::Changed(formatted) })
+}
