@@ -29,6 +29,7 @@ pub struct Path {
 }
 
 #[derive(Clone, PartialEq, Debug)]
+#[allow(clippy::large_enum_variant)]
 pub enum Item {
     Def(Def),
     Data(DataDecl),
@@ -276,12 +277,12 @@ pub enum ExprKind {
         body: Box<Expr>,
     },
     /// `(e : t)`.
-    Ascribe(Box<Expr>, TypeExpr),
+    Ascribe(Box<Expr>, Box<TypeExpr>),
     /// `e :> t`: sizes are checked at run time.
-    Coerce(Box<Expr>, TypeExpr),
+    Coerce(Box<Expr>, Box<TypeExpr>),
     /// `foreach x in e with f, d do body`.
     Foreach {
-        node: Pattern,
+        node: Box<Pattern>,
         datum: Box<Expr>,
         rename: Ident,
         down: Ident,
@@ -300,6 +301,7 @@ pub enum InPlace {
 }
 
 #[derive(Clone, PartialEq, Debug)]
+#[allow(clippy::large_enum_variant)]
 pub enum IndexArg {
     At(Expr),
     /// `b:e:s`; every part may be left out.
@@ -331,6 +333,7 @@ pub enum BinaryOp {
 }
 
 #[derive(Clone, PartialEq, Debug)]
+#[allow(clippy::large_enum_variant)]
 pub enum Binding {
     Value {
         pattern: Pattern,

@@ -1,0 +1,125 @@
+//! What people most likely meant: words and symbols from other languages, and forgotten parts.
+
+use super::{Parse, Parser};
+use crate::ast::Expr;
+use crate::codes;
+use crate::token::Tok;
+use almach_base::{Diagnostic, Span};
+
+impl Parser<'_> {
+    /// Help for the token that was not expected.
+    pub(super) fn add_hints(&self, error: Diagnostic) -> Diagnostic {
+        let here = self.here();
+        match self.peek() {
+            Tok::FatArrow => error.suggest(here, "->", "arrows are written `->`"),
+            Tok::DotDot => error.suggest(here, "..<", "a range is written `a..<b`, without its end"),
+            Tok::Semicolon => error.help("there are no semicolons; steps are written `let x = e in …`"),
+            Tok::And => error.suggest(here, "&&", "the logical operator is `&&`"),
+            Tok::Backslash | Tok::Let | Tok::If | Tok::Case | Tok::Loop | Tok::Foreach => {
+                error.help(format!(
+                    "an argument that starts with {} goes in parentheses",
+                    self.peek().describe()
+                ))
+            }
+            Tok::Arrow if self.mentioned("match") => error.help("cases are written `case e of | P -> …`"),
+            Tok::With if self.mentioned("match") => error.help("`match e with` is written `case e of`"),
+            Tok::With => error.help("an update is written `a with [i] = e`"),
+            Tok::Equals if self.mentioned("where") => {
+                error.help("there is no `where`; bind names before they are used: `let x = e in …`")
+            }
+            Tok::Equals if self.previous_kind() == Some(Tok::Slash) => {
+                error.help("inequality is written `!=`")
+            }
+            Tok::Equals => error.help("to compare, write `==`; to bind a name, write `let x = e in …`"),
+            Tok::Colon if self.peek_at(1) == Tok::Colon => {
+                error.help("lists are built with constructors, `Cons x xs`")
+            }
+            Tok::Colon => error.help("a type is written on an expression in parentheses: `(e : t)`"),
+            Tok::Dot => {
+                error.help("`.` stands directly behind a record, a tuple or a module, without a blank")
+            }
+            Tok::At => error.help("an annotation stands directly behind an operation's name: `map@par`"),
+            _ => error,
+        }
+    }
+
+    fn previous_kind(&self) -> Option<Tok> {
+        Some(self.tokens.get(self.at.checked_sub(1)?)?.kind)
+    }
+
+    /// Whether a word stands among the tokens shortly before this one, in the same item.
+    fn mentioned(&self, word: &str) -> bool {
+        const REACH: usize = 64;
+        self.tokens
+            .iter()
+            .take(self.at)
+            .rev()
+            .take(REACH)
+            .take_while(|token| !token.kind.starts_item())
+            .any(|token| token.kind == Tok::Lower && self.text_of(*token) == word)
+    }
+
+    /// The `=` of a binding, for which `==` and `:=` are understood.
+    pub(super) fn expect_equals(&mut self, expected: &str) -> Parse<()> {
+        if self.eat(Tok::Equals) {
+            return Ok(());
+        }
+        if self.peek() == Tok::EqEq {
+            let here = self.here();
+            let error =
+                self.unexpected_diagnostic(expected)
+                    .suggest(here, "=", "a binding is written with one `=`");
+            self.report(error);
+            self.bump();
+            return Ok(());
+        }
+        Err(self.unexpected(expected))
+    }
+
+    /// The `->` of a lambda or an arm, for which `=>` is understood.
+    pub(super) fn expect_arrow(&mut self, expected: &str) -> Parse<()> {
+        if self.eat(Tok::Arrow) {
+            return Ok(());
+        }
+        let failed = self.unexpected(expected);
+        if self.eat(Tok::FatArrow) {
+            Ok(())
+        } else {
+            Err(failed)
+        }
+    }
+
+    /// `fun x -> e` and `fn x => e` of other languages. Both words are ordinary names here, so the arrow decides.
+    pub(super) fn is_foreign_lambda(&self) -> bool {
+        const REACH: usize = 32;
+        if !matches!(self.text_of(self.token()), "fun" | "fn") {
+            return false;
+        }
+        for ahead in 1..REACH {
+            match self.peek_at(ahead) {
+                Tok::Arrow | Tok::FatArrow => return ahead > 1,
+                Tok::Lower | Tok::Underscore | Tok::LParen | Tok::RParen | Tok::Comma | Tok::Colon => {}
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    pub(super) fn foreign_lambda(&mut self) -> Parse<Expr> {
+        let word = self.text_of(self.token());
+        self.other_language(self.here(), word, "\\", "a function value is written `\\x -> e`");
+        self.lambda()
+    }
+
+    /// Reports a word of another language; the parser goes on as if ours had been written.
+    pub(super) fn other_language(&mut self, place: Span, word: &str, ours: &str, text: &str) {
+        let error = Diagnostic::error(
+            codes::OTHER_LANGUAGE,
+            place,
+            format!("`{word}` is not a word of Almach"),
+        )
+        .label(text)
+        .suggest(place, ours, format!("write `{ours}`"));
+        self.report_about(error);
+    }
+}
