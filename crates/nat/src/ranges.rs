@@ -1,0 +1,294 @@
+//! What is known about the values of variables, and intervals that follow from it.
+
+use crate::poly::{Atom, Monomial, Poly, UnfoldedOp};
+use std::collections::BTreeMap;
+
+/// How deep bounds that mention other variables are followed.
+const MAX_DEPTH: u32 = 16;
+
+/// Inclusive bounds of a variable, over other variables.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Range<V: Ord + Clone> {
+    pub lower: Option<Poly<V>>,
+    pub upper: Option<Poly<V>>,
+}
+
+/// Inclusive constant bounds; none where unbounded.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Interval {
+    pub lower: Option<i64>,
+    pub upper: Option<i64>,
+}
+
+/// Ranges of variables, and other facts. Every variable without a range of its own has the default one.
+#[derive(Clone, Debug)]
+pub struct Ranges<V: Ord + Clone> {
+    of_var: BTreeMap<V, Range<V>>,
+    default: Range<V>,
+    /// Polynomials known not to be negative.
+    pub(crate) facts: Vec<Poly<V>>,
+}
+
+impl<V: Ord + Clone> Range<V> {
+    /// `0 <= v`.
+    pub fn natural() -> Range<V> {
+        Range {
+            lower: Some(Poly::zero()),
+            upper: None,
+        }
+    }
+
+    pub fn unknown() -> Range<V> {
+        Range {
+            lower: None,
+            upper: None,
+        }
+    }
+
+    /// `0 <= v < n`: the index of a loop or an array.
+    pub fn below(n: &Poly<V>) -> Range<V> {
+        Range {
+            lower: Some(Poly::zero()),
+            upper: Some(n - &Poly::one()),
+        }
+    }
+
+    pub fn between(lower: Poly<V>, upper: Poly<V>) -> Range<V> {
+        Range {
+            lower: Some(lower),
+            upper: Some(upper),
+        }
+    }
+}
+
+impl Interval {
+    pub const UNBOUNDED: Interval = Interval {
+        lower: None,
+        upper: None,
+    };
+
+    pub fn point(value: i64) -> Interval {
+        Interval {
+            lower: Some(value),
+            upper: Some(value),
+        }
+    }
+
+    pub fn add(self, other: Interval) -> Interval {
+        let both = |a: Option<i64>, b: Option<i64>| a?.checked_add(b?);
+        Interval {
+            lower: both(self.lower, other.lower),
+            upper: both(self.upper, other.upper),
+        }
+    }
+
+    pub fn mul(self, other: Interval) -> Interval {
+        let corners = match (self.lower, self.upper, other.lower, other.upper) {
+            (Some(a), Some(b), Some(c), Some(d)) => [(a, c), (a, d), (b, c), (b, d)],
+            // A factor without an upper bound only leaves the lower bound of non-negative factors.
+            (Some(a), _, Some(c), _) if a >= 0 && c >= 0 => {
+                let upper = match (self.upper, other.upper) {
+                    (Some(0), _) | (_, Some(0)) => Some(0),
+                    _ => None,
+                };
+                return Interval {
+                    lower: a.checked_mul(c),
+                    upper,
+                };
+            }
+            (Some(0), Some(0), _, _) | (_, _, Some(0), Some(0)) => return Interval::point(0),
+            (Some(k), Some(same), _, _) if k == same => return other.scale(k),
+            (_, _, Some(k), Some(same)) if k == same => return self.scale(k),
+            _ => return Interval::UNBOUNDED,
+        };
+        let products: Option<Vec<i64>> = corners.into_iter().map(|(x, y)| x.checked_mul(y)).collect();
+        match products {
+            Some(products) => Interval {
+                lower: products.iter().min().copied(),
+                upper: products.iter().max().copied(),
+            },
+            None => Interval::UNBOUNDED,
+        }
+    }
+
+    fn scale(self, factor: i64) -> Interval {
+        let times = |bound: Option<i64>| bound?.checked_mul(factor);
+        if factor >= 0 {
+            Interval {
+                lower: times(self.lower),
+                upper: times(self.upper),
+            }
+        } else {
+            Interval {
+                lower: times(self.upper),
+                upper: times(self.lower),
+            }
+        }
+    }
+
+    fn meet(self, other: Interval) -> Interval {
+        let pick = |a: Option<i64>, b: Option<i64>, better: fn(i64, i64) -> i64| match (a, b) {
+            (Some(a), Some(b)) => Some(better(a, b)),
+            (a, b) => a.or(b),
+        };
+        Interval {
+            lower: pick(self.lower, other.lower, i64::max),
+            upper: pick(self.upper, other.upper, i64::min),
+        }
+    }
+}
+
+impl<V: Ord + Clone> Ranges<V> {
+    /// Nothing is known of variables without a range.
+    pub fn unknown() -> Ranges<V> {
+        Ranges {
+            of_var: BTreeMap::new(),
+            default: Range::unknown(),
+            facts: Vec::new(),
+        }
+    }
+
+    /// Variables without a range are sizes: not negative.
+    pub fn naturals() -> Ranges<V> {
+        Ranges {
+            default: Range::natural(),
+            ..Ranges::unknown()
+        }
+    }
+
+    /// Replaces what was known of the variable.
+    pub fn set(&mut self, var: V, range: Range<V>) {
+        self.of_var.insert(var, range);
+    }
+
+    pub fn with(mut self, var: V, range: Range<V>) -> Ranges<V> {
+        self.set(var, range);
+        self
+    }
+
+    /// Adds `p >= 0` to what is known.
+    pub fn assume_nonneg(&mut self, p: Poly<V>) {
+        self.facts.push(p);
+    }
+
+    pub fn range(&self, var: &V) -> &Range<V> {
+        self.of_var.get(var).unwrap_or(&self.default)
+    }
+
+    /// Constant bounds by interval arithmetic; bounds of variables that mention others are followed.
+    pub fn interval(&self, p: &Poly<V>) -> Interval {
+        self.interval_within(&p.with_remainders(), MAX_DEPTH)
+    }
+
+    fn interval_within(&self, p: &Poly<V>, depth: u32) -> Interval {
+        let Some(depth) = depth.checked_sub(1) else {
+            return match p.as_constant() {
+                Some(value) => Interval::point(value),
+                None => Interval::UNBOUNDED,
+            };
+        };
+        p.terms()
+            .iter()
+            .fold(Interval::point(0), |sum, (monomial, coefficient)| {
+                sum.add(
+                    self.monomial_interval(monomial, depth)
+                        .mul(Interval::point(*coefficient)),
+                )
+            })
+    }
+
+    fn monomial_interval(&self, monomial: &Monomial<V>, depth: u32) -> Interval {
+        let mut product = Interval::point(1);
+        for (atom, power) in monomial.factors() {
+            let factor = self.atom_interval(atom, depth);
+            let mut raised = Interval::point(1);
+            for _ in 0..(*power).min(64) {
+                raised = raised.mul(factor);
+            }
+            if *power > 64 {
+                raised = Interval::UNBOUNDED;
+            }
+            if power.is_multiple_of(2) {
+                let square = Interval {
+                    lower: Some(0),
+                    upper: None,
+                };
+                raised = raised.meet(square);
+            }
+            product = product.mul(raised);
+        }
+        product
+    }
+
+    fn atom_interval(&self, atom: &Atom<V>, depth: u32) -> Interval {
+        match atom {
+            Atom::Var(var) => {
+                let range = self.range(var);
+                let bound = |bound: &Option<Poly<V>>| Some(self.interval_within(bound.as_ref()?, depth));
+                Interval {
+                    lower: bound(&range.lower).and_then(|i| i.lower),
+                    upper: bound(&range.upper).and_then(|i| i.upper),
+                }
+            }
+            Atom::Quotient(ratio) => {
+                let dividend = self.interval_within(&ratio.dividend, depth);
+                let divisor = self.interval_within(&ratio.divisor, depth);
+                quotient_interval(dividend, divisor)
+            }
+            Atom::Remainder(ratio) => {
+                let divisor = self.interval_within(&ratio.divisor, depth);
+                match divisor.lower {
+                    // The divisor is not zero where there is a remainder.
+                    Some(lower) if lower >= 0 => Interval {
+                        lower: Some(0),
+                        upper: divisor.upper.and_then(|upper| upper.checked_sub(1)),
+                    },
+                    _ => Interval::UNBOUNDED,
+                }
+            }
+            Atom::Unfolded(operation) => {
+                let left = self.interval_within(&operation.left, depth);
+                let right = self.interval_within(&operation.right, depth);
+                match operation.op {
+                    UnfoldedOp::Sum => left.add(right),
+                    UnfoldedOp::Product => left.mul(right),
+                }
+            }
+        }
+    }
+}
+
+/// Floor division by a divisor that is not zero.
+fn quotient_interval(dividend: Interval, divisor: Interval) -> Interval {
+    let least = match divisor.lower {
+        Some(lower) if lower >= 0 => lower.max(1),
+        _ => return Interval::UNBOUNDED,
+    };
+    // Towards infinity the quotient goes to 0 from above, or to -1 from below.
+    let greatest_of = |bound: i64| match divisor.upper {
+        Some(greatest) => bound.div_euclid(greatest.max(1)),
+        None => {
+            if bound < 0 {
+                -1
+            } else {
+                0
+            }
+        }
+    };
+    Interval {
+        lower: dividend.lower.map(|bound| {
+            if bound < 0 {
+                bound.div_euclid(least)
+            } else {
+                greatest_of(bound)
+            }
+        }),
+        upper: dividend.upper.map(|bound| {
+            if bound < 0 {
+                greatest_of(bound)
+            } else {
+                bound.div_euclid(least)
+            }
+        }),
+    }
+}
