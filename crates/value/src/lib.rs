@@ -1,12 +1,27 @@
 //! Values of the language, their types at the border (entry points, files, the terminal), and the meaning of the
 //! scalar operators. Every interpreter and every printer uses these, so that there is one definition of each.
 
+pub mod array;
+pub mod buffer;
+pub mod compare;
+pub mod datum;
+mod erf;
 pub mod ops;
+pub mod raw;
 pub mod scalar;
 pub mod ty;
 pub mod value;
 
-pub use ops::{BinOp, TernOp, UnOp};
+pub use array::{ArrayValue, ElementShape, Elements, RowLengths, ShapeError};
+pub use buffer::{Buffer, buffer_of};
+pub use compare::{approximately_equal, same};
+pub use datum::{Cell, Datum, NodeReferences, NodeTable, References, TableError};
+pub use ops::{BinOp, OpError, TernOp, UnOp};
 pub use scalar::{Scalar, ScalarType};
 pub use ty::{Constructor, DimType, SumType, ValueType};
-pub use value::{ArrayValue, Buffer, Cell, Datum, Elements, NodeTable, RowLengths, SumValue, Value};
+pub use value::{SumValue, Value};
+
+#[cfg(test)]
+mod ops_tests;
+#[cfg(test)]
+mod value_tests;

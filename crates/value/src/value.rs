@@ -1,7 +1,7 @@
 //! Values. Arrays are flat: one buffer per scalar component, whatever the nesting (an array of tuples is one array
 //! per component, a regular nested array is one buffer, a jagged one has the lengths of its rows per level).
 
-use crate::Scalar;
+use crate::{ArrayValue, Datum, Scalar};
 use std::sync::Arc;
 
 /// A value without names: records are tuples here, constructors are numbers.
@@ -19,83 +19,119 @@ pub enum Value {
     Datum(Datum),
 }
 
-/// A recursive datum: a node of a table it shares, or a cell made by a constructor. Cells refer to other data by
-/// sharing; only tables may be cyclic, and their references are positions, so reference counts free everything.
-#[derive(Clone, Debug)]
-pub enum Datum {
-    Cell(Arc<Cell>),
-    InTable { table: Arc<NodeTable>, at: usize },
-}
-
-/// What a constructor made. Dropping a long chain of cells must not recurse.
-#[derive(Debug)]
-pub struct Cell {
-    pub constructor: u32,
-    pub fields: Vec<Value>,
-}
-
-/// A system of equations: node values whose references are positions.
-#[derive(Debug)]
-pub struct NodeTable {
-    pub nodes: Vec<SumValue>,
-}
-
-/// An array of `len` elements, by the type of its elements.
-#[derive(Clone, Debug)]
-pub struct ArrayValue {
-    pub len: usize,
-    pub elements: Elements,
-}
-
-/// How elements are held.
-#[derive(Clone, Debug)]
-pub enum Elements {
-    Scalars(Buffer),
-    /// `width` lanes per element, in order.
-    Vectors {
-        width: usize,
-        lanes: Buffer,
-    },
-    /// One array of `len` per component. The empty tuple has no components.
-    Tuples(Vec<ArrayValue>),
-    /// Regular rows: `inner.len == len * row`.
-    Rows {
-        row: usize,
-        inner: Box<ArrayValue>,
-    },
-    /// Rows of their own lengths: `lengths.len() == len`, `inner.len` is their sum.
-    Jagged {
-        lengths: RowLengths,
-        inner: Box<ArrayValue>,
-    },
-    /// Sums and recursive data.
-    Boxed(Vec<Value>),
-}
-
-/// Offsets of jagged rows: `offsets[i]..offsets[i + 1]`, n + 1 of them, the first 0.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct RowLengths {
-    pub offsets: Vec<usize>,
-}
-
-#[derive(Clone, Debug)]
-pub enum Buffer {
-    I8(Vec<i8>),
-    I16(Vec<i16>),
-    I32(Vec<i32>),
-    I64(Vec<i64>),
-    U8(Vec<u8>),
-    U16(Vec<u16>),
-    U32(Vec<u32>),
-    U64(Vec<u64>),
-    F32(Vec<f32>),
-    F64(Vec<f64>),
-    Bool(Vec<bool>),
-}
-
 /// A value of a sum type: which constructor, and its fields.
 #[derive(Clone, Debug)]
 pub struct SumValue {
     pub constructor: u32,
     pub fields: Vec<Value>,
 }
+
+impl Value {
+    pub fn unit() -> Value {
+        Value::tuple([])
+    }
+
+    pub fn tuple(components: impl IntoIterator<Item = Value>) -> Value {
+        Value::Tuple(components.into_iter().collect())
+    }
+
+    pub fn vector(lanes: impl IntoIterator<Item = Scalar>) -> Value {
+        Value::Vector(lanes.into_iter().collect())
+    }
+
+    pub fn array(array: ArrayValue) -> Value {
+        Value::Array(Arc::new(array))
+    }
+
+    /// A value of a sum type that is not recursive, or a node value.
+    pub fn sum(constructor: u32, fields: impl IntoIterator<Item = Value>) -> Value {
+        Value::Sum(Arc::new(SumValue {
+            constructor,
+            fields: fields.into_iter().collect(),
+        }))
+    }
+
+    /// What a constructor of a recursive type makes.
+    pub fn cell(constructor: u32, fields: impl IntoIterator<Item = Value>) -> Value {
+        Value::Datum(Datum::cell(constructor, fields.into_iter().collect()))
+    }
+
+    pub fn as_scalar(&self) -> Option<Scalar> {
+        match self {
+            Value::Scalar(scalar) => Some(*scalar),
+            _ => None,
+        }
+    }
+
+    pub fn as_array(&self) -> Option<&ArrayValue> {
+        match self {
+            Value::Array(array) => Some(array),
+            _ => None,
+        }
+    }
+
+    pub fn as_tuple(&self) -> Option<&[Value]> {
+        match self {
+            Value::Tuple(components) => Some(components),
+            _ => None,
+        }
+    }
+
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            Value::Scalar(Scalar::I64(value)) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// What kind of value it is, in words for messages.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Value::Scalar(scalar) => scalar.ty().name(),
+            Value::Vector(_) => "a vector",
+            Value::Tuple(_) => "a tuple",
+            Value::Array(_) => "an array",
+            Value::Sum(_) => "a value of a sum type",
+            Value::Datum(_) => "a value of a recursive type",
+        }
+    }
+}
+
+impl From<Scalar> for Value {
+    fn from(scalar: Scalar) -> Value {
+        Value::Scalar(scalar)
+    }
+}
+
+impl From<ArrayValue> for Value {
+    fn from(array: ArrayValue) -> Value {
+        Value::array(array)
+    }
+}
+
+macro_rules! from_rust {
+    ($($ty:ty => $variant:ident),*) => {$(
+        impl From<$ty> for Scalar {
+            fn from(value: $ty) -> Scalar {
+                Scalar::$variant(value)
+            }
+        }
+
+        impl From<$ty> for Value {
+            fn from(value: $ty) -> Value {
+                Value::Scalar(Scalar::$variant(value))
+            }
+        }
+
+        impl From<Vec<$ty>> for Value {
+            fn from(values: Vec<$ty>) -> Value {
+                Value::array(ArrayValue::scalars(values.into()))
+            }
+        }
+    )*};
+}
+
+from_rust!(
+    i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32, u64 => U64,
+    f32 => F32, f64 => F64, bool => Bool
+);
