@@ -12,12 +12,14 @@ use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
 pub type RawUnary = fn(u64) -> u64;
 pub type RawTernary = fn(u64, u64, u64) -> u64;
 
+pub type RawPartial = fn(u64, u64) -> Result<u64, OpError>;
+
 /// An operator of two arguments on raw scalars.
 #[derive(Clone, Copy, Debug)]
 pub enum RawBinary {
     Total(fn(u64, u64) -> u64),
     /// Some arguments have no result.
-    Partial(fn(u64, u64) -> Result<u64, OpError>),
+    Partial(RawPartial),
 }
 
 /// A type that has a raw form.
@@ -393,7 +395,7 @@ fn total(function: Option<fn(u64, u64) -> u64>) -> Option<RawBinary> {
     function.map(RawBinary::Total)
 }
 
-fn partial(function: Option<fn(u64, u64) -> Result<u64, OpError>>) -> Option<RawBinary> {
+fn partial(function: Option<RawPartial>) -> Option<RawBinary> {
     function.map(RawBinary::Partial)
 }
 
@@ -428,7 +430,7 @@ define_unary! { Integer:
 define_unary! { Float:
     neg_float(x) = (-x);
     abs_float(x) = x.abs();
-    signum_float(x) = if x > T::ZERO || x < T::ZERO { T::ONE.copysign(x) } else { x };
+    signum_float(x) = if x.is_nan() || x == T::ZERO { x } else { T::ONE.copysign(x) };
     sqrt(x) = x.sqrt();
     rsqrt(x) = (T::ONE / x.sqrt());
     cbrt(x) = T::from_f64(x.to_f64().cbrt());
