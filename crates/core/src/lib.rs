@@ -1,6 +1,14 @@
 //! Core: the one functional IR. First-order, monomorphic, A-normal, sizes explicit. How a program runs is an annotation
 //! on Core that can be erased.
 
+pub mod build;
+pub mod check;
 pub mod ir;
+pub mod names;
+pub mod print;
+pub mod types;
+pub mod typing;
+pub mod visit;
 
+pub use build::Builder;
 pub use ir::*;

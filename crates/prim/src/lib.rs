@@ -9,4 +9,4 @@ mod table;
 
 pub use annotation::{Annotation, Effect, Level};
 pub use scalar_names::{ScalarFunction, scalar_function};
-pub use table::{Prim, PrimInfo};
+pub use table::{Prim, PrimInfo, TakesEffect, TakesLevel};
