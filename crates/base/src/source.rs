@@ -54,6 +54,40 @@ pub struct SourceFile {
     line_starts: Vec<u32>,
 }
 
+impl SourceFile {
+    /// The line, counted from 0, that a byte lies on.
+    pub fn line_of(&self, offset: usize) -> usize {
+        let lines_before = |offset: u32| self.line_starts.partition_point(|start| *start <= offset);
+        lines_before(u32::try_from(offset).unwrap_or(u32::MAX)).saturating_sub(1)
+    }
+
+    /// The bytes of a line, counted from 0, without its end of line.
+    pub fn line_bytes(&self, line: usize) -> Option<std::ops::Range<usize>> {
+        let start = *self.line_starts.get(line)? as usize;
+        let end = match self.line_starts.get(line + 1) {
+            Some(next) => (*next as usize).saturating_sub(1),
+            None => self.text.len(),
+        };
+        Some(start..end)
+    }
+
+    /// The position of a byte as people count. A byte inside a character counts as its start.
+    pub fn line_column(&self, offset: usize) -> LineColumn {
+        let at = self.text.floor_char_boundary(offset);
+        let line = self.line_of(at);
+        let start = self.line_bytes(line).map_or(0, |bytes| bytes.start);
+        let column = self
+            .text
+            .get(start..at)
+            .map_or(0, |before| before.chars().count())
+            + 1;
+        LineColumn {
+            line: line + 1,
+            column,
+        }
+    }
+}
+
 /// All files of one compilation. Files are added once and never change.
 #[derive(Clone, Debug, Default)]
 pub struct SourceMap {

@@ -361,8 +361,8 @@ impl<V: Ord + Clone> Poly<V> {
             .weight()
             .saturating_mul(other.terms.len())
             .saturating_add(other.weight().saturating_mul(self.terms.len()));
-        let distributes = self.terms.len() > 1 && other.terms.len() > 1;
-        if distributes && weight > MAX_WEIGHT {
+        let scales = self.as_constant().is_some() || other.as_constant().is_some();
+        if weight > MAX_WEIGHT && !scales {
             return None;
         }
         let mut products = Vec::with_capacity(self.terms.len() * other.terms.len());

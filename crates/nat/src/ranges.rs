@@ -74,7 +74,7 @@ impl Interval {
         }
     }
 
-    pub fn add(self, other: Interval) -> Interval {
+    pub fn plus(self, other: Interval) -> Interval {
         let both = |a: Option<i64>, b: Option<i64>| a?.checked_add(b?);
         Interval {
             lower: both(self.lower, other.lower),
@@ -82,7 +82,7 @@ impl Interval {
         }
     }
 
-    pub fn mul(self, other: Interval) -> Interval {
+    pub fn times(self, other: Interval) -> Interval {
         let corners = match (self.lower, self.upper, other.lower, other.upper) {
             (Some(a), Some(b), Some(c), Some(d)) => [(a, c), (a, d), (b, c), (b, d)],
             // A factor without an upper bound only leaves the lower bound of non-negative factors.
@@ -190,9 +190,9 @@ impl<V: Ord + Clone> Ranges<V> {
         p.terms()
             .iter()
             .fold(Interval::point(0), |sum, (monomial, coefficient)| {
-                sum.add(
+                sum.plus(
                     self.monomial_interval(monomial, depth)
-                        .mul(Interval::point(*coefficient)),
+                        .times(Interval::point(*coefficient)),
                 )
             })
     }
@@ -203,7 +203,7 @@ impl<V: Ord + Clone> Ranges<V> {
             let factor = self.atom_interval(atom, depth);
             let mut raised = Interval::point(1);
             for _ in 0..(*power).min(64) {
-                raised = raised.mul(factor);
+                raised = raised.times(factor);
             }
             if *power > 64 {
                 raised = Interval::UNBOUNDED;
@@ -215,7 +215,7 @@ impl<V: Ord + Clone> Ranges<V> {
                 };
                 raised = raised.meet(square);
             }
-            product = product.mul(raised);
+            product = product.times(raised);
         }
         product
     }
@@ -250,8 +250,8 @@ impl<V: Ord + Clone> Ranges<V> {
                 let left = self.interval_within(&operation.left, depth);
                 let right = self.interval_within(&operation.right, depth);
                 match operation.op {
-                    UnfoldedOp::Sum => left.add(right),
-                    UnfoldedOp::Product => left.mul(right),
+                    UnfoldedOp::Sum => left.plus(right),
+                    UnfoldedOp::Product => left.times(right),
                 }
             }
         }
