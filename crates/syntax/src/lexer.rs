@@ -2,6 +2,7 @@
 //! `literal.rs`, so that every token is read once and the work is linear in the text.
 
 use crate::codes;
+use crate::errors::Errors;
 use crate::token::{Spacing, Tok, Token};
 use almach_base::{Diagnostic, FileId, Span};
 
@@ -37,7 +38,7 @@ pub struct Lexed {
     /// Never empty: the last is [`Tok::Eof`].
     pub tokens: Vec<Token>,
     pub comments: Vec<Comment>,
-    pub diagnostics: Vec<Diagnostic>,
+    pub errors: Errors,
     pub ended_inside: EndedInside,
 }
 
@@ -60,7 +61,7 @@ pub fn lex(file: FileId, text: &str, item_words: ItemWords) -> Lexed {
         out: Lexed {
             tokens: Vec::with_capacity(text.len() / 4 + 1),
             comments: Vec::new(),
-            diagnostics: Vec::new(),
+            errors: Errors::default(),
             ended_inside: EndedInside::Nothing,
         },
     };
@@ -68,7 +69,7 @@ pub fn lex(file: FileId, text: &str, item_words: ItemWords) -> Lexed {
         let place = Span::new(file, 0, 0);
         let error = Diagnostic::error(codes::FILE_TOO_LARGE, place, "this file is larger than 4 GiB")
             .label("the file starts here");
-        lexer.out.diagnostics.push(error);
+        lexer.out.errors.push(error);
         lexer.push(Tok::Eof, 0);
         return lexer.out;
     }
@@ -256,8 +257,10 @@ impl Lexer<'_> {
         let error = Diagnostic::error(codes::UNTERMINATED_COMMENT, place, "this comment never ends")
             .label("opened here")
             .help("end it with `-}`; comments nest, so every `{-` inside needs its own");
-        self.out.diagnostics.push(error);
+        self.out.errors.push(error);
         self.out.ended_inside = EndedInside::BlockComment;
+        // What is missing behind it is no second error.
+        self.push(Tok::Error, self.at);
     }
 
     fn comment(&mut self, start: usize, end: usize, kind: CommentKind, position: CommentPosition) {
@@ -355,7 +358,7 @@ impl Lexer<'_> {
         )
         .label("opened here, and the line ends before it is closed")
         .help("close it with `\"`; a line break inside a string is written `\\n`");
-        self.out.diagnostics.push(error);
+        self.out.errors.push(error);
     }
 
     /// `'a` is a type variable, `'a'` and `'\n'` are characters.
@@ -432,7 +435,7 @@ impl Lexer<'_> {
             ),
             None => error.help("names are made of ASCII letters, digits, `_` and `'`"),
         };
-        self.out.diagnostics.push(error);
+        self.out.errors.push(error);
         self.push(Tok::Error, start);
     }
 }

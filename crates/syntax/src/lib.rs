@@ -2,6 +2,7 @@
 
 pub mod ast;
 mod brackets;
+mod errors;
 mod lexer;
 mod literal;
 mod operator;
@@ -12,6 +13,7 @@ mod token;
 
 pub(crate) use almach_base::codes::syntax as codes;
 
+pub use errors::ERROR_LIMIT;
 pub use lexer::{Comment, CommentKind, CommentPosition};
 pub use parser::{
     Completeness, NESTING_LIMIT, Parsed, ReplInput, ReplParsed, parse_expr, parse_file, parse_repl,

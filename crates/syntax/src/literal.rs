@@ -82,11 +82,15 @@ fn has_exponent(text: &str) -> bool {
 /// Where the digits, point and exponent end and the suffix starts.
 fn number_end(text: &str) -> usize {
     let mut previous = ' ';
+    let mut exponents = 0;
     for (at, character) in text.char_indices() {
         let belongs = match character {
             '0'..='9' | '_' | '.' => true,
             '+' | '-' => matches!(previous, 'e' | 'E'),
-            'e' | 'E' => has_exponent(text.get(at..).unwrap_or("")),
+            'e' | 'E' => {
+                exponents += 1;
+                exponents == 1 && has_exponent(text.get(at..).unwrap_or(""))
+            }
             _ => false,
         };
         if !belongs {
@@ -103,9 +107,21 @@ fn suffix_of(text: &str, span: Span) -> Result<Option<ScalarType>, Box<Diagnosti
     }
     match ScalarType::from_name(text) {
         Some(ty) if ty.is_number() => Ok(Some(ty)),
-        _ => Err(bad(span, format!("`{text}` is not a number's suffix"))
-            .help("suffixes are i8 i16 i32 i64 u8 u16 u32 u64 f32 f64")
-            .into()),
+        _ => Err(
+            bad(span, format!("`{}` is not a number's suffix", shortened(text)))
+                .help("suffixes are i8 i16 i32 i64 u8 u16 u32 u64 f32 f64")
+                .into(),
+        ),
+    }
+}
+
+fn shortened(text: &str) -> String {
+    const SHOWN: usize = 20;
+    let shown: String = text.chars().take(SHOWN).collect();
+    if shown.len() < text.len() {
+        shown + "…"
+    } else {
+        shown
     }
 }
 

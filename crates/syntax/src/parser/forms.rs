@@ -24,7 +24,9 @@ impl Parser<'_> {
     pub(super) fn form(&mut self) -> Option<Parse<Expr>> {
         Some(match self.peek() {
             Tok::Backslash => self.lambda(),
-            Tok::Lower if self.is_foreign_lambda() => self.foreign_lambda(),
+            Tok::Lower => self
+                .foreign_lambda_arrow()
+                .map(|arrow| self.foreign_lambda(arrow))?,
             Tok::Let => self.let_form(),
             Tok::If => self.if_form(),
             Tok::Case => self.case(),
@@ -147,6 +149,7 @@ impl Parser<'_> {
         let pattern = self.ascribed_pattern()?;
         self.expect_equals("`=`")?;
         let value = self.expr()?;
+        self.refuse_stray_bracket()?;
         Ok(Binding::Value {
             pattern,
             value,

@@ -3,7 +3,7 @@
 use super::{Parse, Parser};
 use crate::ast::Expr;
 use crate::codes;
-use crate::token::Tok;
+use crate::token::{Spacing, Tok, Token};
 use almach_base::{Diagnostic, Span};
 
 impl Parser<'_> {
@@ -27,6 +27,12 @@ impl Parser<'_> {
             Tok::Equals if self.mentioned("where") => {
                 error.help("there is no `where`; bind names before they are used: `let x = e in …`")
             }
+            Tok::Equals | Tok::Colon | Tok::Str if self.indented_item_word().is_some() => {
+                let word = self.indented_item_word().unwrap_or("");
+                error.help(format!(
+                    "`{word}` starts an item at the start of its line, without indentation"
+                ))
+            }
             Tok::Equals if self.previous_kind() == Some(Tok::Slash) => {
                 error.help("inequality is written `!=`")
             }
@@ -49,14 +55,28 @@ impl Parser<'_> {
 
     /// Whether a word stands among the tokens shortly before this one, in the same item.
     fn mentioned(&self, word: &str) -> bool {
+        self.names_before().any(|token| self.text_of(token) == word)
+    }
+
+    /// An item word that was taken for a name because it does not stand at the start of its line.
+    fn indented_item_word(&self) -> Option<&str> {
+        self.names_before()
+            .filter(|token| token.spacing == Spacing::FirstOnLine)
+            .map(|token| self.text_of(token))
+            .find(|word| Tok::item_word(word).is_some())
+    }
+
+    /// The names shortly before this token, in the same item, last first.
+    fn names_before(&self) -> impl Iterator<Item = Token> {
         const REACH: usize = 64;
-        self.tokens
+        let before = self.tokens.get(..self.at).unwrap_or(&[]);
+        before
             .iter()
-            .take(self.at)
             .rev()
             .take(REACH)
             .take_while(|token| !token.kind.starts_item())
-            .any(|token| token.kind == Tok::Lower && self.text_of(*token) == word)
+            .filter(|token| token.kind == Tok::Lower)
+            .copied()
     }
 
     /// The `=` of a binding, for which `==` and `:=` are understood.
@@ -89,23 +109,25 @@ impl Parser<'_> {
         }
     }
 
-    /// `fun x -> e` and `fn x => e` of other languages. Both words are ordinary names here, so the arrow decides.
-    pub(super) fn is_foreign_lambda(&self) -> bool {
+    /// `fun x -> e` and `fn x => e` of other languages: where the arrow is. Both words are ordinary names here, so the
+    /// arrow decides.
+    pub(super) fn foreign_lambda_arrow(&self) -> Option<usize> {
         const REACH: usize = 32;
         if !matches!(self.text_of(self.token()), "fun" | "fn") {
-            return false;
+            return None;
         }
         for ahead in 1..REACH {
             match self.peek_at(ahead) {
-                Tok::Arrow | Tok::FatArrow => return ahead > 1,
+                Tok::Arrow | Tok::FatArrow => return (ahead > 1).then_some(self.at + ahead),
                 Tok::Lower | Tok::Underscore | Tok::LParen | Tok::RParen | Tok::Comma | Tok::Colon => {}
-                _ => return false,
+                _ => return None,
             }
         }
-        false
+        None
     }
 
-    pub(super) fn foreign_lambda(&mut self) -> Parse<Expr> {
+    pub(super) fn foreign_lambda(&mut self, arrow: usize) -> Parse<Expr> {
+        self.reported_at.insert(arrow);
         let word = self.text_of(self.token());
         self.other_language(self.here(), word, "\\", "a function value is written `\\x -> e`");
         self.lambda()

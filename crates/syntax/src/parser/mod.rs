@@ -17,6 +17,7 @@ mod types;
 
 use crate::ast::{Expr, File, TypeExpr};
 use crate::codes;
+use crate::errors::Errors;
 use crate::lexer::{Comment, EndedInside, ItemWords, lex};
 use crate::token::{Spacing, Tok, Token};
 use crate::{brackets, tests_in_comments};
@@ -51,7 +52,7 @@ pub fn parse_file(file: FileId, text: &str) -> Parsed {
     let tests = tests_in_comments::tests(text, &parser.comments);
     Parsed {
         file: File { items, tests },
-        diagnostics: parser.diagnostics,
+        diagnostics: parser.errors.into_sorted(),
         comments: parser.comments,
     }
 }
@@ -62,7 +63,7 @@ pub fn parse_expr(file: FileId, text: &str) -> (Expr, Vec<Diagnostic>) {
     let parsed = parser.expr();
     let expr = parser.whole(parsed, "an operator or the end of the expression");
     let expr = expr.unwrap_or_else(|| Expr::error(parser.all()));
-    (expr, parser.diagnostics)
+    (expr, parser.errors.into_sorted())
 }
 
 /// Parses one type, such as those in the table of primitives.
@@ -71,7 +72,7 @@ pub fn parse_type(file: FileId, text: &str) -> (TypeExpr, Vec<Diagnostic>) {
     let parsed = parser.ty();
     let ty = parser.whole(parsed, "`->` or the end of the type");
     let ty = ty.unwrap_or_else(|| TypeExpr::error(parser.all()));
-    (ty, parser.diagnostics)
+    (ty, parser.errors.into_sorted())
 }
 
 /// An error has been reported; whoever can go on from here does.
@@ -89,7 +90,7 @@ struct Parser<'s> {
     /// Where the token before the current one ends.
     previous_end: u32,
     comments: Vec<Comment>,
-    diagnostics: Vec<Diagnostic>,
+    errors: Errors,
     /// Tokens at which an error has been reported: one place, one error.
     reported_at: HashSet<usize>,
     /// How many trees are around what is being parsed.
@@ -131,7 +132,7 @@ impl<'s> Parser<'s> {
             at: 0,
             previous_end: 0,
             comments: lexed.comments,
-            diagnostics: lexed.diagnostics,
+            errors: lexed.errors,
             reported_at: HashSet::new(),
             depth: 0,
             height: 0,

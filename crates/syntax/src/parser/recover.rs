@@ -13,7 +13,7 @@ impl Parser<'_> {
             self.completeness = Completeness::Incomplete;
         }
         if !self.stopped && found != Tok::Error && self.reported_at.insert(self.at) {
-            self.diagnostics.push(diagnostic);
+            self.errors.push(diagnostic);
         }
         Failed
     }
@@ -21,7 +21,7 @@ impl Parser<'_> {
     /// Reports something that is wrong in itself, whatever the current token is.
     pub(super) fn report_about(&mut self, diagnostic: Diagnostic) {
         if !self.stopped {
-            self.diagnostics.push(diagnostic);
+            self.errors.push(diagnostic);
         }
     }
 
@@ -138,6 +138,14 @@ impl Parser<'_> {
         Err(self.report(error))
     }
 
+    /// Reports a closing bracket that closes nothing, if one is here.
+    pub(super) fn refuse_stray_bracket(&mut self) -> Parse<()> {
+        if self.peek().is_closer() && self.partner(self.at).is_none() {
+            return Err(self.left_over("the next binding"));
+        }
+        Ok(())
+    }
+
     /// Skips to the next of `wanted` that is in the same brackets and item; false where there is none.
     pub(super) fn skip_to(&mut self, wanted: &[Tok]) -> bool {
         if self.stopped {
@@ -149,7 +157,8 @@ impl Parser<'_> {
                 self.recovered = Recovered::Yes;
                 return true;
             }
-            if kind == Tok::Eof || kind.starts_item() || kind.is_closer() {
+            let closes = kind.is_closer() && self.partner(self.at).is_some();
+            if kind == Tok::Eof || kind.starts_item() || closes {
                 return false;
             }
             if kind.closer().is_some()

@@ -33,7 +33,7 @@ pub fn parse_repl(file: FileId, text: &str) -> ReplParsed {
     let input = parser.repl_input(file, text);
     ReplParsed {
         input,
-        diagnostics: parser.diagnostics,
+        diagnostics: parser.errors.into_sorted(),
         completeness: parser.completeness,
     }
 }

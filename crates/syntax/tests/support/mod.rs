@@ -298,3 +298,95 @@ fn size_shape(size: &SizeExpr) -> String {
         SizeKind::Error => "<error>".to_string(),
     }
 }
+
+/// The programs of the repository that are meant to be right: the prelude, the examples, and the file tests that
+/// run. Names and texts.
+pub fn programs() -> Vec<(String, String)> {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut programs = Vec::new();
+    let mut folders = vec![
+        root.join("prelude"),
+        root.join("examples"),
+        root.join("tests/programs"),
+    ];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "alm")
+                && let Ok(text) = std::fs::read_to_string(&path)
+            {
+                programs.push((path.display().to_string(), text));
+            }
+        }
+    }
+    programs.sort();
+    assert!(
+        !programs.is_empty(),
+        "no programs found beside {}",
+        root.display()
+    );
+    programs
+}
+
+/// Runs on a stack as large as the compiler's.
+pub fn on_large_stack(run: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::Builder::new().stack_size(1 << 30).spawn(run);
+    if let Err(panic) = thread.expect("a thread").join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+/// A small generator of random numbers, so that runs repeat.
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound.max(1) as u64) as usize
+    }
+
+    pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len())]
+    }
+
+    /// Some characters removed, repeated, swapped or replaced by pieces of programs.
+    pub fn damage(&mut self, text: &str) -> String {
+        const PIECES: &[&str] = &[
+            "(", ")", "[", "]", "{", "}", "{-", "-}", "--", "let ", " in ", "|", "\\", "->", "'", "\"", "@",
+            "#", ".", "..<", ":", ":>", "=", "case ", " of ", "def ", "\ndef ", "\ndata ", "-", "é", "\u{0}",
+            "1e", "0x", "1.", "with", "?", ",",
+        ];
+        let mut characters: Vec<char> = text.chars().collect();
+        for _ in 0..=self.below(4) {
+            let at = self.below(characters.len());
+            let length = self.below(12).min(characters.len() - at);
+            match self.below(4) {
+                0 => drop(characters.drain(at..at + length)),
+                1 => {
+                    let copy = characters[at..at + length].to_vec();
+                    let to = self.below(characters.len());
+                    characters.splice(to..to, copy);
+                }
+                2 => characters.truncate(at),
+                _ => {
+                    let piece = self.pick(PIECES);
+                    characters.splice(at..at, piece.chars());
+                }
+            }
+        }
+        characters.into_iter().collect()
+    }
+}
