@@ -1,1 +1,14 @@
-//! See docs/architecture.md.
+//! Imp: a host program over flat memory, with structured loops, explicit allocation and checks that end the call with an
+//! error. Its interpreter has a heap and finds races, accesses out of bounds, reads of unwritten cells, and leaks.
+
+pub mod check;
+pub mod interp;
+pub mod ir;
+mod lex;
+mod parse;
+mod print;
+
+pub use check::{CheckError, Checked, check};
+pub use ir::*;
+pub use lex::ParseError;
+pub use parse::parse;

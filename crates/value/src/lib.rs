@@ -6,6 +6,7 @@ pub mod buffer;
 pub mod compare;
 pub mod datum;
 mod erf;
+pub mod ir_text;
 pub mod ops;
 pub mod raw;
 pub mod scalar;

@@ -1,0 +1,264 @@
+//! The store-based interpreter: slow and obvious. Data is reached by paths, as in Figure 6: an expression is a function
+//! from a store and a path to a scalar, an acceptor one that writes a scalar at a path, a command one that changes the
+//! store. Parallel loops run backwards, so that what depends on order shows.
+
+mod commands;
+mod expressions;
+mod store;
+
+use crate::check::Checked;
+use crate::phrase::{Phrase, Side};
+use crate::prim::Site;
+use crate::ty::{Kind, Nat, PhraseType, Substitution};
+use almach_base::Name;
+use almach_value::Scalar;
+use almach_value::ops::OpError;
+use std::fmt;
+use std::rc::Rc;
+
+pub use store::{Block, Shape, Step, Store};
+
+/// Why a run ended without a result.
+#[derive(Clone, PartialEq, Debug)]
+pub enum RunError {
+    /// A check of the program failed, with the values its message mentions.
+    Failed { site: Site, arguments: Vec<Scalar> },
+    /// Something a checked program does not do.
+    Broken(String),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::Failed { site, .. } => write!(f, "{}: {}", site.code.0, site.text),
+            RunError::Broken(what) => f.write_str(what),
+        }
+    }
+}
+
+impl From<OpError> for RunError {
+    fn from(error: OpError) -> RunError {
+        RunError::Broken(format!("an unchecked operation failed: {error:?}"))
+    }
+}
+
+pub(crate) type Run<T> = Result<T, RunError>;
+pub(crate) type Exp = Rc<dyn Fn(&Store, &[Step]) -> Run<Scalar>>;
+pub(crate) type Acc = Rc<dyn Fn(&mut Store, &[Step], Scalar) -> Run<()>>;
+
+/// What a phrase means.
+#[derive(Clone)]
+pub(crate) enum Meaning {
+    Exp(Exp),
+    Acc(Acc),
+    Comm(Rc<dyn Fn(&mut Store) -> Run<()>>),
+    Pair(Rc<(Meaning, Meaning)>),
+    Fun(Rc<dyn Fn(Meaning) -> Run<Meaning>>),
+    /// A function of a size.
+    NatFun(Rc<dyn Fn(i64) -> Run<Meaning>>),
+}
+
+/// Names in scope, the innermost first.
+#[derive(Clone, Default)]
+pub(crate) struct Env(Option<Rc<Node>>);
+
+struct Node {
+    name: Name,
+    value: Bound,
+    outer: Env,
+}
+
+enum Bound {
+    Phrase(Meaning),
+    Nat(i64),
+}
+
+impl Env {
+    fn phrase(&self, name: Name, meaning: Meaning) -> Env {
+        Env(Some(Rc::new(Node {
+            name,
+            value: Bound::Phrase(meaning),
+            outer: self.clone(),
+        })))
+    }
+
+    fn nat(&self, name: Name, value: i64) -> Env {
+        Env(Some(Rc::new(Node {
+            name,
+            value: Bound::Nat(value),
+            outer: self.clone(),
+        })))
+    }
+
+    fn find(&self, name: &Name) -> Option<&Bound> {
+        let mut env = self;
+        while let Some(node) = &env.0 {
+            if node.name == *name {
+                return Some(&node.value);
+            }
+            env = &node.outer;
+        }
+        None
+    }
+
+    pub(crate) fn size(&self, nat: &Nat) -> Run<i64> {
+        let value = nat.eval(&|name: &Name| match self.find(name) {
+            Some(Bound::Nat(value)) => Some(*value),
+            _ => None,
+        });
+        value.ok_or_else(|| broken(format!("the size {nat} has no value")))
+    }
+}
+
+pub(crate) fn broken(what: impl Into<String>) -> RunError {
+    RunError::Broken(what.into())
+}
+
+/// Runs a procedure of a checked program on sizes and inputs; gives what it wrote to its acceptors, in order.
+pub fn run(checked: &Checked, proc: &str, sizes: &[i64], inputs: &[Block]) -> Result<Vec<Block>, RunError> {
+    let program = checked.program();
+    let Some(found) = program.procs.iter().find(|known| &*known.name == proc) else {
+        return Err(broken(format!("there is no procedure `{proc}`")));
+    };
+    let mut store = Store::default();
+    let procs: Rc<[_]> = program.procs.clone().into();
+    let mut meaning = proc_meaning(&procs, &found.name)?;
+    let (mut ty, mut sizes, mut inputs) = (found.ty.clone(), sizes.iter(), inputs.iter());
+    let mut env = Env::default();
+    let mut outputs = Vec::new();
+    loop {
+        (meaning, ty) = match (meaning, ty) {
+            (Meaning::NatFun(function), PhraseType::Dependent(name, Kind::Nat, body)) => {
+                let size = *sizes.next().ok_or_else(|| broken("too few sizes"))?;
+                env = env.nat(name, size);
+                (function(size)?, *body)
+            }
+            (Meaning::Fun(function), PhraseType::Fun(_, from, to)) => match *from {
+                PhraseType::Exp(_) => {
+                    let block = inputs.next().ok_or_else(|| broken("too few inputs"))?.clone();
+                    let cell = store.allocate(block);
+                    (function(store::cell_reader(cell))?, *to)
+                }
+                PhraseType::Acc(data) => {
+                    let cell = store.allocate(Block::default());
+                    outputs.push((cell, data, env.clone()));
+                    (function(store::cell_writer(cell))?, *to)
+                }
+                other => return Err(broken(format!("a procedure is given a `{other}`"))),
+            },
+            (Meaning::Comm(command), PhraseType::Comm) => {
+                command(&mut store)?;
+                break;
+            }
+            (_, ty) => return Err(broken(format!("a phrase does not have the type `{ty}`"))),
+        };
+    }
+    outputs
+        .into_iter()
+        .map(|(cell, _, _)| store.block(cell).cloned())
+        .collect()
+}
+
+fn proc_meaning(procs: &Rc<[crate::phrase::Proc]>, name: &Name) -> Run<Meaning> {
+    let interpreter = Interpreter { procs: procs.clone() };
+    interpreter.meaning(&Phrase::Var(name.clone()), &Env::default())
+}
+
+#[derive(Clone)]
+pub(crate) struct Interpreter {
+    procs: Rc<[crate::phrase::Proc]>,
+}
+
+impl Interpreter {
+    pub(crate) fn meaning(&self, phrase: &Phrase, env: &Env) -> Run<Meaning> {
+        match phrase {
+            Phrase::At(_, inner) => self.meaning(inner, env),
+            Phrase::Var(name) => match env.find(name) {
+                Some(Bound::Phrase(meaning)) => Ok(meaning.clone()),
+                Some(Bound::Nat(_)) => Err(broken(format!("the size `{name}` is no phrase"))),
+                None => match self.procs.iter().find(|proc| proc.name == *name) {
+                    Some(proc) => self.meaning(&proc.body, &Env::default()),
+                    None => Err(broken(format!("`{name}` has no meaning"))),
+                },
+            },
+            Phrase::Prim(instance) => self.prim(instance, env),
+            Phrase::Lam(name, _, body) => {
+                let (this, name, body, env) = (self.clone(), name.clone(), body.clone(), env.clone());
+                Ok(Meaning::Fun(Rc::new(move |argument| {
+                    this.meaning(&body, &env.phrase(name.clone(), argument))
+                })))
+            }
+            Phrase::App(function, argument) => {
+                let function = self.meaning(function, env)?;
+                function.apply(self.meaning(argument, env)?)
+            }
+            Phrase::TypeLam(name, Kind::Nat, body) => {
+                let (this, name, body, env) = (self.clone(), name.clone(), body.clone(), env.clone());
+                Ok(Meaning::NatFun(Rc::new(move |size| {
+                    this.meaning(&body, &env.nat(name.clone(), size))
+                })))
+            }
+            Phrase::TypeLam(_, Kind::Data, _) => Err(broken(
+                "functions of data types are instantiated before a program runs",
+            )),
+            Phrase::NatApp(function, nat) => match self.meaning(function, env)? {
+                Meaning::NatFun(function) => function(env.size(nat)?),
+                _ => Err(broken("a size is given to what takes none")),
+            },
+            Phrase::DataApp(function, data) => match function.unmarked() {
+                Phrase::TypeLam(name, Kind::Data, body) => {
+                    let filling = Substitution::data(name.clone(), data.clone());
+                    self.meaning(&crate::normalise::at_data(body, &filling), env)
+                }
+                _ => Err(broken("a data type is given to what takes none")),
+            },
+            Phrase::Pair(left, right) => Ok(Meaning::Pair(Rc::new((
+                self.meaning(left, env)?,
+                self.meaning(right, env)?,
+            )))),
+            Phrase::Project(side, inner) => match (side, self.meaning(inner, env)?) {
+                (Side::First, Meaning::Pair(pair)) => Ok(pair.0.clone()),
+                (Side::Second, Meaning::Pair(pair)) => Ok(pair.1.clone()),
+                _ => Err(broken("a component of what is no pair")),
+            },
+        }
+    }
+}
+
+impl Meaning {
+    pub(crate) fn apply(self, argument: Meaning) -> Run<Meaning> {
+        match self {
+            Meaning::Fun(function) => function(argument),
+            _ => Err(broken("an argument is given to what takes none")),
+        }
+    }
+
+    pub(crate) fn exp(self) -> Run<Exp> {
+        match self {
+            Meaning::Exp(exp) => Ok(exp),
+            _ => Err(broken("no expression")),
+        }
+    }
+
+    pub(crate) fn acc(self) -> Run<Acc> {
+        match self {
+            Meaning::Acc(acc) => Ok(acc),
+            _ => Err(broken("no acceptor")),
+        }
+    }
+
+    /// Runs a command.
+    pub(crate) fn run(self, store: &mut Store) -> Run<()> {
+        match self {
+            Meaning::Comm(command) => command(store),
+            _ => Err(broken("no command")),
+        }
+    }
+
+    pub(crate) fn pair(self) -> Run<(Meaning, Meaning)> {
+        match self {
+            Meaning::Pair(pair) => Ok((*pair).clone()),
+            _ => Err(broken("no pair")),
+        }
+    }
+}

@@ -1,0 +1,454 @@
+//! Commands.
+
+use super::expressions::{Applied, below, reader, take};
+use super::store::{Block, Step, Store, cell_reader, cell_writer, integer};
+use super::{Acc, Exp, Interpreter, Meaning, Run, RunError, broken};
+use crate::prim::{Prim, ScanKind, Site};
+use crate::ty::Data;
+use almach_prim::Level;
+use almach_value::Scalar;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+fn comm(run: impl Fn(&mut Store) -> Run<()> + 'static) -> Run<Meaning> {
+    Ok(Meaning::Comm(Rc::new(run)))
+}
+
+fn number(value: i64) -> Meaning {
+    reader(move |_, _| Ok(Scalar::I64(value)))
+}
+
+fn element(array: &Exp, at: i64) -> Meaning {
+    let array = array.clone();
+    reader(move |store, path| array(store, &below(&[Step::At(at)], path)))
+}
+
+fn slot(array: &Acc, at: i64) -> Meaning {
+    let array = array.clone();
+    Meaning::Acc(Rc::new(move |store: &mut Store, path: &[Step], scalar| {
+        array(store, &below(&[Step::At(at)], path), scalar)
+    }))
+}
+
+/// The numbers below `size` in the order a level runs them: what is parallel must not depend on it.
+fn iterations(level: Level, size: i64) -> Vec<i64> {
+    match level {
+        Level::Seq => (0..size).collect(),
+        _ => (0..size).rev().collect(),
+    }
+}
+
+/// Runs all iterations; of several failures the first in order is the one that counts.
+fn each(level: Level, size: i64, mut run: impl FnMut(i64) -> Run<()>) -> Run<()> {
+    let mut failed: Option<(i64, RunError)> = None;
+    for at in iterations(level, size) {
+        if let Err(error) = run(at)
+            && failed.as_ref().is_none_or(|(first, _)| at < *first)
+        {
+            failed = Some((at, error));
+            if level == Level::Seq {
+                break;
+            }
+        }
+    }
+    failed.map_or(Ok(()), |(_, error)| Err(error))
+}
+
+/// A new cell for as long as `inside` runs.
+fn with_cell<T>(store: &mut Store, inside: impl FnOnce(&mut Store, Meaning, Meaning) -> Run<T>) -> Run<T> {
+    let cell = store.allocate(Block::default());
+    let result = inside(store, cell_writer(cell), cell_reader(cell));
+    store.release(cell);
+    result
+}
+
+/// Assignment at any type: everything is read before anything is written.
+fn assign(applied: &Applied, data: &Data, acceptor: &Acc, exp: &Exp, store: &mut Store) -> Run<()> {
+    for (path, scalar) in applied.env.scalars(data, exp, store)? {
+        acceptor(store, &path, scalar)?;
+    }
+    Ok(())
+}
+
+impl Interpreter {
+    pub(crate) fn command(&self, applied: &Rc<Applied>, arguments: Vec<Meaning>) -> Run<Meaning> {
+        let applied = applied.clone();
+        match &applied.prim {
+            Prim::Skip => comm(|_| Ok(())),
+            Prim::Seq => {
+                let [pair] = take(arguments)?;
+                let (first, second) = pair.pair()?;
+                comm(move |store| {
+                    first.clone().run(store)?;
+                    second.clone().run(store)
+                })
+            }
+            Prim::Assign => {
+                let [pair] = take(arguments)?;
+                let (acceptor, exp) = pair.pair()?;
+                let (acceptor, exp) = (acceptor.acc()?, exp.exp()?);
+                comm(move |store| assign(&applied, applied.data(0)?, &acceptor, &exp, store))
+            }
+            Prim::New(_) => {
+                let [body] = take(arguments)?;
+                comm(move |store| {
+                    with_cell(store, |store, writer, reader| {
+                        body.clone()
+                            .apply(Meaning::Pair(Rc::new((writer, reader))))?
+                            .run(store)
+                    })
+                })
+            }
+            Prim::If => {
+                let [pair] = take(arguments)?;
+                let (condition, branches) = pair.pair()?;
+                let (then, otherwise) = branches.pair()?;
+                let condition = condition.exp()?;
+                comm(move |store| match condition(store, &[])? {
+                    Scalar::Bool(true) => then.clone().run(store),
+                    _ => otherwise.clone().run(store),
+                })
+            }
+            Prim::While => {
+                let [pair] = take(arguments)?;
+                let (condition, body) = pair.pair()?;
+                let condition = condition.exp()?;
+                comm(move |store| {
+                    while condition(store, &[])? == Scalar::Bool(true) {
+                        body.clone().run(store)?;
+                    }
+                    Ok(())
+                })
+            }
+            Prim::LetNat => {
+                let [value, body] = take(arguments)?;
+                let value = value.exp()?;
+                comm(move |store| {
+                    let size = integer(value(store, &[])?)?;
+                    apply_size(body.clone(), size)?.run(store)
+                })
+            }
+            Prim::Check(site, _) => check((**site).clone(), arguments),
+            Prim::Fill | Prim::Open => cell(applied, arguments),
+            Prim::For | Prim::ParFor(_) | Prim::MapI(_) | Prim::ReduceI => looping(applied, arguments),
+            _ => collective(applied, arguments),
+        }
+    }
+}
+
+fn apply_size(meaning: Meaning, size: i64) -> Run<Meaning> {
+    match meaning {
+        Meaning::NatFun(function) => function(size),
+        _ => Err(broken("a size is given to what takes none")),
+    }
+}
+
+fn check(site: Site, arguments: Vec<Meaning>) -> Run<Meaning> {
+    let exps = super::expressions::exps(arguments)?;
+    comm(move |store| {
+        let mut values = exps.iter().map(|exp| exp(store, &[]));
+        match values.next().ok_or_else(|| broken("a check of nothing"))?? {
+            Scalar::Bool(true) => Ok(()),
+            _ => {
+                let arguments = values.collect::<Run<Vec<Scalar>>>()?;
+                Err(RunError::Failed {
+                    site: site.clone(),
+                    arguments,
+                })
+            }
+        }
+    })
+}
+
+/// `fill` and `open`.
+fn cell(applied: Rc<Applied>, mut arguments: Vec<Meaning>) -> Run<Meaning> {
+    let Data::Some(names, _) = applied.data(0)? else {
+        return Err(broken("a cell without sizes"));
+    };
+    let count = names.len();
+    let body = arguments.pop().ok_or_else(|| broken("a cell without a body"))?;
+    let mut rest = arguments.into_iter();
+    let owner = rest.next().ok_or_else(|| broken("no cell"))?;
+    let sizes = rest.map(Meaning::exp).collect::<Run<Vec<Exp>>>()?;
+    comm(move |store| {
+        let mut body = body.clone();
+        let contents = match owner.clone() {
+            Meaning::Acc(acceptor) => {
+                for (at, size) in sizes.iter().enumerate() {
+                    let size = integer(size(store, &[])?)?;
+                    acceptor(store, &[Step::Size(at)], Scalar::I64(size))?;
+                    body = apply_size(body, size)?;
+                }
+                Meaning::Acc(Rc::new(move |store: &mut Store, path: &[Step], scalar| {
+                    acceptor(store, &below(&[Step::Contents], path), scalar)
+                }))
+            }
+            other => {
+                let exp = other.exp()?;
+                for at in 0..count {
+                    body = apply_size(body, integer(exp(store, &[Step::Size(at)])?)?)?;
+                }
+                reader(move |store, path| exp(store, &below(&[Step::Contents], path)))
+            }
+        };
+        body.apply(contents)?.run(store)
+    })
+}
+
+fn looping(applied: Rc<Applied>, arguments: Vec<Meaning>) -> Run<Meaning> {
+    let size = applied.size(0)?;
+    match &applied.prim {
+        Prim::For => {
+            let [body] = take(arguments)?;
+            comm(move |store| each(Level::Seq, size, |at| body.clone().apply(number(at))?.run(store)))
+        }
+        Prim::ParFor(level) => {
+            let [acceptor, body] = take(arguments)?;
+            let (level, acceptor) = (*level, acceptor.acc()?);
+            comm(move |store| {
+                each(level, size, |at| {
+                    body.clone()
+                        .apply(number(at))?
+                        .apply(slot(&acceptor, at))?
+                        .run(store)
+                })
+            })
+        }
+        Prim::MapI(level) => {
+            let [function, array, acceptor] = take(arguments)?;
+            let (level, array, acceptor) = (*level, array.exp()?, acceptor.acc()?);
+            comm(move |store| {
+                each(level, size, |at| {
+                    function
+                        .clone()
+                        .apply(element(&array, at))?
+                        .apply(slot(&acceptor, at))?
+                        .run(store)
+                })
+            })
+        }
+        _ => {
+            let [function, start, array, then] = take(arguments)?;
+            let (start, array) = (start.exp()?, array.exp()?);
+            comm(move |store| {
+                with_cell(store, |store, writer, reader| {
+                    let acceptor = writer.clone().acc()?;
+                    assign(&applied, applied.data(1)?, &acceptor, &start, store)?;
+                    for at in 0..size {
+                        step(&applied, applied.data(1)?, &acceptor, store, |next| {
+                            function
+                                .clone()
+                                .apply(element(&array, at))?
+                                .apply(reader.clone())?
+                                .apply(next)
+                        })?;
+                    }
+                    then.clone().apply(reader.clone())?.run(store)
+                })
+            })
+        }
+    }
+}
+
+/// Computes into a cell of its own, then assigns: what is computed may read what is assigned.
+fn step(
+    applied: &Applied,
+    data: &Data,
+    acceptor: &Acc,
+    store: &mut Store,
+    compute: impl FnOnce(Meaning) -> Run<Meaning>,
+) -> Run<()> {
+    with_cell(store, |store, next, result| {
+        compute(next)?.run(store)?;
+        assign(applied, data, acceptor, &result.exp()?, store)
+    })
+}
+
+/// The combinators with communication between iterations: their meaning is these loops.
+fn collective(applied: Rc<Applied>, arguments: Vec<Meaning>) -> Run<Meaning> {
+    match &applied.prim {
+        Prim::ScanI(_, kind) => scan(applied.clone(), *kind, arguments),
+        Prim::FilterI(_) | Prim::PartitionI(_) => filter(applied.clone(), arguments),
+        Prim::ScatterI(_, _, site) => scatter(applied.clone(), (**site).clone(), arguments),
+        Prim::PermuteI(_, _, site) => permute(applied.clone(), (**site).clone(), arguments),
+        Prim::ReduceByIndexI(..) => reduce_by_index(applied.clone(), arguments),
+        other => Err(broken(format!("`{}` is no command", other.name()))),
+    }
+}
+
+fn scan(applied: Rc<Applied>, kind: ScanKind, arguments: Vec<Meaning>) -> Run<Meaning> {
+    let [function, start, array, out] = take(arguments)?;
+    let (start, array, out) = (start.exp()?, array.exp()?, out.acc()?);
+    let size = applied.size(0)?;
+    comm(move |store| {
+        let data = applied.data(0)?;
+        with_cell(store, |store, writer, running| {
+            let writer = writer.acc()?;
+            assign(&applied, data, &writer, &start, store)?;
+            for at in 0..size {
+                let place = slot(&out, at).acc()?;
+                if kind == ScanKind::Exclusive {
+                    assign(&applied, data, &place, &running.clone().exp()?, store)?;
+                }
+                step(&applied, data, &writer, store, |next| {
+                    function
+                        .clone()
+                        .apply(running.clone())?
+                        .apply(element(&array, at))?
+                        .apply(next)
+                })?;
+                if kind == ScanKind::Inclusive {
+                    assign(&applied, data, &place, &running.clone().exp()?, store)?;
+                }
+            }
+            Ok(())
+        })
+    })
+}
+
+fn filter(applied: Rc<Applied>, arguments: Vec<Meaning>) -> Run<Meaning> {
+    let [function, array, out] = take(arguments)?;
+    let (array, out) = (array.exp()?, out.acc()?);
+    let size = applied.size(0)?;
+    comm(move |store| {
+        let (mut kept, mut others) = (Vec::new(), Vec::new());
+        for at in 0..size {
+            let answer = with_cell(store, |store, writer, reader| {
+                function
+                    .clone()
+                    .apply(element(&array, at))?
+                    .apply(writer)?
+                    .run(store)?;
+                reader.exp()?(store, &[])
+            })?;
+            match answer {
+                Scalar::Bool(true) => kept.push(at),
+                _ => others.push(at),
+            }
+        }
+        let parts: Vec<(Vec<Step>, &Vec<i64>)> = match &applied.prim {
+            Prim::FilterI(_) => vec![(vec![Step::Contents], &kept)],
+            _ => vec![
+                (vec![Step::Contents, Step::Field(0)], &kept),
+                (vec![Step::Contents, Step::Field(1)], &others),
+            ],
+        };
+        for (at, (_, positions)) in parts.iter().enumerate() {
+            out(store, &[Step::Size(at)], Scalar::I64(positions.len() as i64))?;
+        }
+        for (prefix, positions) in parts {
+            for (to, from) in positions.iter().enumerate() {
+                let prefix = below(&prefix, &[Step::At(to as i64)]);
+                let found = applied
+                    .env
+                    .scalars(applied.data(0)?, &element(&array, *from).exp()?, store)?;
+                for (path, scalar) in found {
+                    out(store, &below(&prefix, &path), scalar)?;
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+fn index_at(indices: &Exp, at: i64, store: &Store) -> Run<i128> {
+    let scalar = indices(store, &[Step::At(at)])?;
+    scalar
+        .as_integer()
+        .ok_or_else(|| broken("an index that is no integer"))
+}
+
+fn in_range(index: i128, size: i64) -> Option<i64> {
+    i64::try_from(index)
+        .ok()
+        .filter(|index| (0..size).contains(index))
+}
+
+fn scatter(applied: Rc<Applied>, site: Site, arguments: Vec<Meaning>) -> Run<Meaning> {
+    let [indices, values, var] = take(arguments)?;
+    let (indices, values) = (indices.exp()?, values.exp()?);
+    let acceptor = var.pair()?.0.acc()?;
+    let (count, size) = (applied.size(0)?, applied.size(1)?);
+    comm(move |store| {
+        let mut written: HashMap<i64, Vec<(Vec<Step>, Scalar)>> = HashMap::new();
+        for at in 0..count {
+            let index = index_at(&indices, at, store)?;
+            let Some(to) = in_range(index, size) else {
+                continue;
+            };
+            let data = applied.data(0)?;
+            let scalars = applied.env.scalars(data, &element(&values, at).exp()?, store)?;
+            if let Some(before) = written.get(&to) {
+                let same = before.iter().zip(&scalars).all(|((_, a), (_, b))| a.same(*b));
+                if !same {
+                    return Err(RunError::Failed {
+                        site: site.clone(),
+                        arguments: vec![Scalar::I64(to)],
+                    });
+                }
+            }
+            let place = slot(&acceptor, to).acc()?;
+            for (path, scalar) in &scalars {
+                place(store, path, *scalar)?;
+            }
+            written.insert(to, scalars);
+        }
+        Ok(())
+    })
+}
+
+fn permute(applied: Rc<Applied>, site: Site, arguments: Vec<Meaning>) -> Run<Meaning> {
+    let [indices, values, out] = take(arguments)?;
+    let (indices, values, out) = (indices.exp()?, values.exp()?, out.acc()?);
+    let size = applied.size(0)?;
+    comm(move |store| {
+        let mut seen = std::collections::HashSet::new();
+        for at in 0..size {
+            let index = index_at(&indices, at, store)?;
+            match in_range(index, size) {
+                Some(to) if seen.insert(to) => {
+                    let place = slot(&out, to).acc()?;
+                    assign(
+                        &applied,
+                        applied.data(0)?,
+                        &place,
+                        &element(&values, at).exp()?,
+                        store,
+                    )?;
+                }
+                _ => {
+                    let index = i64::try_from(index).unwrap_or(i64::MAX);
+                    return Err(RunError::Failed {
+                        site: site.clone(),
+                        arguments: vec![Scalar::I64(index)],
+                    });
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+fn reduce_by_index(applied: Rc<Applied>, arguments: Vec<Meaning>) -> Run<Meaning> {
+    let [function, indices, values, var] = take(arguments)?;
+    let (indices, values) = (indices.exp()?, values.exp()?);
+    let (acceptor, current) = var.pair()?;
+    let (acceptor, current) = (acceptor.acc()?, current.exp()?);
+    let (count, size) = (applied.size(0)?, applied.size(1)?);
+    comm(move |store| {
+        for at in 0..count {
+            let index = index_at(&indices, at, store)?;
+            if let Some(to) = in_range(index, size) {
+                let place = slot(&acceptor, to).acc()?;
+                step(&applied, applied.data(0)?, &place, store, |next| {
+                    function
+                        .clone()
+                        .apply(element(&current, to))?
+                        .apply(element(&values, at))?
+                        .apply(next)
+                })?;
+            }
+        }
+        Ok(())
+    })
+}

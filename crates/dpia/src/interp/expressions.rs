@@ -1,0 +1,427 @@
+//! Expressions and acceptors: each primitive is a change of path, as in Figure 6.
+
+use super::store::{Step, Store, integer};
+use super::{Acc, Env, Exp, Interpreter, Meaning, Run, broken};
+use crate::phrase::Instance;
+use crate::prim::{Prim, instance_type};
+use crate::ty::{Data, PhraseType};
+use almach_value::Scalar;
+use std::rc::Rc;
+
+/// A primitive with numbers for its sizes, ready for its arguments.
+#[derive(Clone)]
+pub(crate) struct Applied {
+    pub(crate) prim: Prim,
+    pub(crate) sizes: Vec<i64>,
+    pub(crate) datas: Vec<Data>,
+    pub(crate) env: Env,
+}
+
+impl Applied {
+    pub(crate) fn size(&self, at: usize) -> Run<i64> {
+        self.sizes
+            .get(at)
+            .copied()
+            .ok_or_else(|| broken("a primitive without its sizes"))
+    }
+
+    pub(crate) fn data(&self, at: usize) -> Run<&Data> {
+        self.datas
+            .get(at)
+            .ok_or_else(|| broken("a primitive without its types"))
+    }
+}
+
+impl Interpreter {
+    pub(crate) fn prim(&self, instance: &Instance, env: &Env) -> Run<Meaning> {
+        let mut ty = &instance_type(instance).map_err(broken)?;
+        let mut arity = 0;
+        while let PhraseType::Fun(_, _, result) = ty {
+            arity += 1;
+            ty = result;
+        }
+        let sizes = instance
+            .nats
+            .iter()
+            .map(|nat| env.size(nat))
+            .collect::<Run<Vec<i64>>>()?;
+        let applied = Applied {
+            prim: instance.prim.clone(),
+            sizes,
+            datas: instance.datas.clone(),
+            env: env.clone(),
+        };
+        curry(self.clone(), Rc::new(applied), arity, Vec::new())
+    }
+
+    fn saturated(&self, applied: &Rc<Applied>, arguments: Vec<Meaning>) -> Run<Meaning> {
+        match &applied.prim {
+            Prim::Literal(scalar) => {
+                let scalar = *scalar;
+                Ok(reader(move |_, _| Ok(scalar)))
+            }
+            Prim::NatValue => {
+                let size = applied.size(0)?;
+                Ok(reader(move |_, _| Ok(Scalar::I64(size))))
+            }
+            Prim::Unary(..) | Prim::Binary(..) | Prim::Ternary(..) | Prim::Select | Prim::Splat(..) => {
+                operator(applied.clone(), exps(arguments)?)
+            }
+            Prim::Map(_) => functional_map(arguments),
+            Prim::Reduce => functional_reduce(applied.clone(), arguments),
+            _ => match acceptor_or_view(applied, &arguments)? {
+                Some(meaning) => Ok(meaning),
+                None => self.command(applied, arguments),
+            },
+        }
+    }
+}
+
+fn curry(this: Interpreter, applied: Rc<Applied>, missing: usize, given: Vec<Meaning>) -> Run<Meaning> {
+    if missing == 0 {
+        return this.saturated(&applied, given);
+    }
+    Ok(Meaning::Fun(Rc::new(move |argument| {
+        let mut given = given.clone();
+        given.push(argument);
+        curry(this.clone(), applied.clone(), missing - 1, given)
+    })))
+}
+
+pub(crate) fn reader(read: impl Fn(&Store, &[Step]) -> Run<Scalar> + 'static) -> Meaning {
+    Meaning::Exp(Rc::new(read))
+}
+
+pub(crate) fn exps(arguments: Vec<Meaning>) -> Run<Vec<Exp>> {
+    arguments.into_iter().map(Meaning::exp).collect()
+}
+
+/// Lane by lane, or on scalars: the path below is that of the operands.
+fn operator(applied: Rc<Applied>, arguments: Vec<Exp>) -> Run<Meaning> {
+    Ok(reader(move |store, path| {
+        let argument = |at: usize| match arguments.get(at) {
+            Some(exp) => exp(store, path),
+            None => Err(broken("an operator without its operands")),
+        };
+        match &applied.prim {
+            Prim::Unary(op, _) => op.eval(argument(0)?).ok_or_else(ill_typed),
+            Prim::Binary(op, _) => Ok(op.eval(argument(0)?, argument(1)?).ok_or_else(ill_typed)??),
+            Prim::Ternary(op, _) => op
+                .eval(argument(0)?, argument(1)?, argument(2)?)
+                .ok_or_else(ill_typed),
+            Prim::Select => {
+                let condition = arguments.first().ok_or_else(|| broken("no condition"))?;
+                match condition(store, &[])? {
+                    Scalar::Bool(true) => argument(1),
+                    _ => argument(2),
+                }
+            }
+            _ => arguments.first().ok_or_else(|| broken("no operand"))?(store, &[]),
+        }
+    }))
+}
+
+fn ill_typed() -> super::RunError {
+    broken("an operator on operands it does not take")
+}
+
+fn functional_map(arguments: Vec<Meaning>) -> Run<Meaning> {
+    let [function, array] = take(arguments)?;
+    let array = array.exp()?;
+    Ok(reader(move |store, path| {
+        let (at, rest) = index(path)?;
+        let array = array.clone();
+        let element = reader(move |store, path| array(store, &below(&[Step::At(at)], path)));
+        function.clone().apply(element)?.exp()?(store, rest)
+    }))
+}
+
+fn functional_reduce(applied: Rc<Applied>, arguments: Vec<Meaning>) -> Run<Meaning> {
+    let [function, start, array] = take(arguments)?;
+    let array = array.exp()?;
+    let size = applied.size(0)?;
+    Ok(reader(move |store, path| {
+        let mut result = start.clone();
+        for at in 0..size {
+            let array = array.clone();
+            let element = reader(move |store, path| array(store, &below(&[Step::At(at)], path)));
+            let next = function.clone().apply(element)?.apply(result)?.exp()?;
+            let scalars: std::collections::HashMap<Vec<Step>, Scalar> = applied
+                .env
+                .scalars(applied.data(1)?, &next, store)?
+                .into_iter()
+                .collect();
+            result = reader(move |_, path| {
+                scalars
+                    .get(path)
+                    .copied()
+                    .ok_or_else(|| broken("a path that is not there"))
+            });
+        }
+        result.exp()?(store, path)
+    }))
+}
+
+pub(crate) fn take<const N: usize>(arguments: Vec<Meaning>) -> Run<[Meaning; N]> {
+    arguments
+        .try_into()
+        .map_err(|_| broken("a primitive without its arguments"))
+}
+
+/// The first step, which goes into an array, and the others.
+pub(crate) fn index(path: &[Step]) -> Run<(i64, &[Step])> {
+    match path {
+        [Step::At(at), rest @ ..] => Ok((*at, rest)),
+        _ => Err(broken(format!("the path {path:?} does not go into an array"))),
+    }
+}
+
+pub(crate) fn below(start: &[Step], rest: &[Step]) -> Vec<Step> {
+    start.iter().chain(rest).copied().collect()
+}
+
+/// Where a view looks.
+enum Target {
+    /// In that argument (counted among arrays and tuples), along that path.
+    Argument(usize, Vec<Step>),
+    Value(Scalar),
+}
+
+fn acceptor_or_view(applied: &Rc<Applied>, arguments: &[Meaning]) -> Run<Option<Meaning>> {
+    let all: Option<Vec<Exp>> = arguments
+        .iter()
+        .map(|argument| match argument {
+            Meaning::Exp(exp) => Some(exp.clone()),
+            _ => None,
+        })
+        .collect();
+    let applied = applied.clone();
+    if let Some(exps) = all
+        && is_view(&applied.prim)
+    {
+        return Ok(Some(reader(move |store, path| {
+            match view(&applied, &exps, store, path)? {
+                Target::Value(scalar) => Ok(scalar),
+                Target::Argument(at, path) => exps
+                    .get(at)
+                    .ok_or_else(|| broken("a view without its arguments"))?(
+                    store, &path
+                ),
+            }
+        })));
+    }
+    if !is_acceptor(&applied.prim) {
+        return Ok(None);
+    }
+    let mut numbers = Vec::new();
+    let mut acceptor: Option<Acc> = None;
+    for argument in arguments {
+        match argument {
+            Meaning::Exp(exp) => numbers.push(exp.clone()),
+            Meaning::Acc(acc) => acceptor = Some(acc.clone()),
+            _ => return Err(broken("an acceptor of something else")),
+        }
+    }
+    let acceptor = acceptor.ok_or_else(|| broken("no acceptor"))?;
+    Ok(Some(Meaning::Acc(Rc::new(
+        move |store: &mut Store, path: &[Step], scalar: Scalar| {
+            let path = acceptor_path(&applied, &numbers, store, path)?;
+            acceptor(store, &path, scalar)
+        },
+    ))))
+}
+
+fn is_view(prim: &Prim) -> bool {
+    matches!(
+        prim,
+        Prim::Split
+            | Prim::Join
+            | Prim::Iota
+            | Prim::Replicate
+            | Prim::Transpose
+            | Prim::Reverse
+            | Prim::Slice
+            | Prim::Rotate
+            | Prim::Slide
+            | Prim::Pad
+            | Prim::PadEdge
+            | Prim::Concat
+            | Prim::Coerce
+            | Prim::Idx
+            | Prim::ToIndex
+            | Prim::OfIndex
+            | Prim::Tuple(_)
+            | Prim::Get(..)
+            | Prim::Zip(_)
+            | Prim::Unzip(..)
+            | Prim::Gather(_)
+            | Prim::AsVector(..)
+            | Prim::AsScalar(..)
+    )
+}
+
+fn is_acceptor(prim: &Prim) -> bool {
+    matches!(
+        prim,
+        Prim::IdxAcc
+            | Prim::SplitAcc
+            | Prim::JoinAcc
+            | Prim::TransposeAcc
+            | Prim::ReverseAcc
+            | Prim::SliceAcc
+            | Prim::RotateAcc
+            | Prim::TakeAcc
+            | Prim::DropAcc
+            | Prim::CoerceAcc
+            | Prim::TupleAcc(..)
+            | Prim::ZipAcc(..)
+            | Prim::AsVectorAcc(..)
+            | Prim::AsScalarAcc(..)
+    )
+}
+
+/// Fig. 6c: where to read for a path into a view.
+fn view(applied: &Applied, exps: &[Exp], store: &Store, path: &[Step]) -> Run<Target> {
+    let number = |at: usize| match exps.get(at) {
+        Some(exp) => integer(exp(store, &[])?),
+        None => Err(broken("a view without its numbers")),
+    };
+    let moved = |argument: usize, at: i64, rest: &[Step]| {
+        Ok(Target::Argument(argument, below(&[Step::At(at)], rest)))
+    };
+    match &applied.prim {
+        Prim::Coerce | Prim::ToIndex | Prim::OfIndex => Ok(Target::Argument(0, path.to_vec())),
+        Prim::Idx => Ok(Target::Argument(0, below(&[Step::At(number(1)?)], path))),
+        Prim::Get(at, _) => Ok(Target::Argument(0, below(&[Step::Field(*at)], path))),
+        Prim::Tuple(_) => match path {
+            [Step::Field(at), rest @ ..] => Ok(Target::Argument(*at, rest.to_vec())),
+            _ => Err(broken("a path that does not go into a tuple")),
+        },
+        Prim::Zip(_) => match path {
+            [at, Step::Field(field), rest @ ..] => Ok(Target::Argument(*field, below(&[*at], rest))),
+            _ => Err(broken("a path that does not go into a tuple")),
+        },
+        _ => {
+            let (at, rest) = index(path)?;
+            match &applied.prim {
+                Prim::Iota => Ok(Target::Value(Scalar::I64(at))),
+                Prim::Replicate => Ok(Target::Argument(0, rest.to_vec())),
+                Prim::Unzip(field, _) => Ok(Target::Argument(
+                    0,
+                    below(&[Step::At(at), Step::Field(*field)], rest),
+                )),
+                Prim::Reverse => moved(0, applied.size(0)? - 1 - at, rest),
+                Prim::Slice => moved(2, number(0)? + number(1)? * at, rest),
+                Prim::Rotate => moved(1, (at + number(0)?).rem_euclid(applied.size(0)?.max(1)), rest),
+                Prim::Gather(_) => {
+                    let from = exps.first().ok_or_else(|| broken("no indices"))?(store, &[Step::At(at)])?;
+                    moved(1, integer(from)?, rest)
+                }
+                Prim::Concat => {
+                    let first = applied.size(0)?;
+                    match at < first {
+                        true => moved(0, at, rest),
+                        false => moved(1, at - first, rest),
+                    }
+                }
+                Prim::Pad => {
+                    let inside = at - applied.size(0)?;
+                    match (0..applied.size(1)?).contains(&inside) {
+                        true => moved(1, inside, rest),
+                        false => Ok(Target::Argument(0, rest.to_vec())),
+                    }
+                }
+                Prim::PadEdge => {
+                    let last = applied.size(1)? - 1;
+                    moved(0, (at - applied.size(0)?).min(last).max(0), rest)
+                }
+                _ => nested_view(applied, number, at, rest),
+            }
+        }
+    }
+}
+
+/// Views that change the number of dimensions.
+fn nested_view(applied: &Applied, number: impl Fn(usize) -> Run<i64>, at: i64, rest: &[Step]) -> Run<Target> {
+    let found = |steps: &[Step], rest: &[Step]| Ok(Target::Argument(0, below(steps, rest)));
+    match &applied.prim {
+        Prim::Join => {
+            let row = applied.size(1)?.max(1);
+            found(&[Step::At(at / row), Step::At(at % row)], rest)
+        }
+        Prim::AsScalar(width, _) => {
+            let width = i64::from(*width);
+            let lane = u32::try_from(at % width).map_err(|_| broken("a negative index"))?;
+            found(&[Step::At(at / width), Step::Lane(lane)], rest)
+        }
+        Prim::AsVector(width, _) => match rest {
+            [Step::Lane(lane), rest @ ..] => {
+                found(&[Step::At(at * i64::from(*width) + i64::from(*lane))], rest)
+            }
+            _ => Err(broken("a path that does not go into a vector")),
+        },
+        _ => {
+            let (inner, rest) = index(rest)?;
+            match &applied.prim {
+                Prim::Split => found(&[Step::At(at * applied.size(1)? + inner)], rest),
+                Prim::Transpose => found(&[Step::At(inner), Step::At(at)], rest),
+                Prim::Slide => Ok(Target::Argument(
+                    1,
+                    below(&[Step::At(at * number(0)? + inner)], rest),
+                )),
+                other => Err(broken(format!("`{}` is no view", other.name()))),
+            }
+        }
+    }
+}
+
+/// Fig. 6b: where to write for a path into a changed acceptor. `numbers` are its expression arguments.
+fn acceptor_path(applied: &Applied, numbers: &[Exp], store: &Store, path: &[Step]) -> Run<Vec<Step>> {
+    let number = |at: usize| match numbers.get(at) {
+        Some(exp) => integer(exp(store, &[])?),
+        None => Err(broken("an acceptor without its numbers")),
+    };
+    match &applied.prim {
+        Prim::IdxAcc => Ok(below(&[Step::At(number(0)?)], path)),
+        Prim::TupleAcc(at, _) => Ok(below(&[Step::Field(*at)], path)),
+        Prim::CoerceAcc => Ok(path.to_vec()),
+        _ => {
+            let (at, rest) = index(path)?;
+            match &applied.prim {
+                Prim::ZipAcc(field, _) => Ok(below(&[Step::At(at), Step::Field(*field)], rest)),
+                Prim::ReverseAcc => Ok(below(&[Step::At(applied.size(0)? - 1 - at)], rest)),
+                Prim::SliceAcc => Ok(below(&[Step::At(number(0)? + number(1)? * at)], rest)),
+                Prim::RotateAcc => {
+                    let target = (at + number(0)?).rem_euclid(applied.size(0)?.max(1));
+                    Ok(below(&[Step::At(target)], rest))
+                }
+                Prim::TakeAcc => Ok(path.to_vec()),
+                Prim::DropAcc => Ok(below(&[Step::At(at + applied.size(0)?)], rest)),
+                Prim::SplitAcc => {
+                    let row = applied.size(1)?.max(1);
+                    Ok(below(&[Step::At(at / row), Step::At(at % row)], rest))
+                }
+                Prim::AsVectorAcc(width, _) => {
+                    let width = i64::from(*width);
+                    let lane = u32::try_from(at % width).map_err(|_| broken("a negative index"))?;
+                    Ok(below(&[Step::At(at / width), Step::Lane(lane)], rest))
+                }
+                Prim::AsScalarAcc(width, _) => match rest {
+                    [Step::Lane(lane), rest @ ..] => Ok(below(
+                        &[Step::At(at * i64::from(*width) + i64::from(*lane))],
+                        rest,
+                    )),
+                    _ => Err(broken("a path that does not go into a vector")),
+                },
+                _ => {
+                    let (inner, rest) = index(rest)?;
+                    match &applied.prim {
+                        Prim::JoinAcc => Ok(below(&[Step::At(at * applied.size(1)? + inner)], rest)),
+                        Prim::TransposeAcc => Ok(below(&[Step::At(inner), Step::At(at)], rest)),
+                        other => Err(broken(format!("`{}` is no acceptor", other.name()))),
+                    }
+                }
+            }
+        }
+    }
+}

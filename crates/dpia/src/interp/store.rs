@@ -1,0 +1,157 @@
+//! Cells, and paths into them.
+
+use super::{Acc, Env, Exp, Meaning, Run, broken};
+use crate::ty::Data;
+use almach_value::{Scalar, ScalarType};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// One step of a path: into an array, a tuple, a vector, or a cell that holds sizes and contents.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Step {
+    At(i64),
+    Field(usize),
+    Lane(u32),
+    Size(usize),
+    Contents,
+}
+
+/// Scalars by their paths.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Block {
+    pub scalars: HashMap<Vec<Step>, Scalar>,
+}
+
+/// A data type with numbers for its sizes. `Some` has its sizes only where data of it is at hand.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Shape {
+    Scalar(ScalarType),
+    Array(i64, Box<Shape>),
+    Tuple(Vec<Shape>),
+    Vector(u32, ScalarType),
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct CellId(usize);
+
+#[derive(Default)]
+pub struct Store {
+    cells: Vec<Block>,
+}
+
+impl Store {
+    pub(crate) fn allocate(&mut self, block: Block) -> CellId {
+        self.cells.push(block);
+        CellId(self.cells.len() - 1)
+    }
+
+    /// Cells go in the order opposite to the one they came in.
+    pub(crate) fn release(&mut self, cell: CellId) {
+        self.cells.truncate(cell.0);
+    }
+
+    pub(crate) fn block(&self, cell: CellId) -> Run<&Block> {
+        self.cells
+            .get(cell.0)
+            .ok_or_else(|| broken("a cell is used after its end"))
+    }
+
+    fn read(&self, cell: CellId, path: &[Step]) -> Run<Scalar> {
+        let found = self.block(cell)?.scalars.get(path).copied();
+        found.ok_or_else(|| broken(format!("nothing was written at {path:?} before it is read")))
+    }
+
+    fn write(&mut self, cell: CellId, path: &[Step], scalar: Scalar) -> Run<()> {
+        let block = self
+            .cells
+            .get_mut(cell.0)
+            .ok_or_else(|| broken("a cell is used after its end"))?;
+        if let [.., Step::Size(0)] = path {
+            // New sizes: the old contents are gone.
+            let owner = &path[..path.len() - 1];
+            block.scalars.retain(|known, _| !known.starts_with(owner));
+        }
+        block.scalars.insert(path.to_vec(), scalar);
+        Ok(())
+    }
+}
+
+pub(crate) fn cell_reader(cell: CellId) -> Meaning {
+    let exp: Exp = Rc::new(move |store, path| store.read(cell, path));
+    Meaning::Exp(exp)
+}
+
+pub(crate) fn cell_writer(cell: CellId) -> Meaning {
+    let acc: Acc = Rc::new(move |store, path, scalar| store.write(cell, path, scalar));
+    Meaning::Acc(acc)
+}
+
+impl Env {
+    /// All scalars of an expression of a data type, with their paths; sizes of cells come before what they hold.
+    pub(crate) fn scalars(&self, data: &Data, exp: &Exp, store: &Store) -> Run<Vec<(Vec<Step>, Scalar)>> {
+        let mut found = Vec::new();
+        self.collect(data, exp, store, &mut Vec::new(), &mut found)?;
+        Ok(found)
+    }
+
+    fn collect(
+        &self,
+        data: &Data,
+        exp: &Exp,
+        store: &Store,
+        path: &mut Vec<Step>,
+        found: &mut Vec<(Vec<Step>, Scalar)>,
+    ) -> Run<()> {
+        let mut under = |env: &Env, step: Step, data: &Data, path: &mut Vec<Step>| {
+            path.push(step);
+            let result = env.collect(data, exp, store, path, found);
+            path.pop();
+            result
+        };
+        match data {
+            Data::Scalar(_) | Data::Index(_) => {
+                let scalar = exp(store, path)?;
+                found.push((path.clone(), scalar));
+                Ok(())
+            }
+            Data::Vector(width, scalar) => {
+                (0..*width).try_for_each(|lane| under(self, Step::Lane(lane), &Data::Scalar(*scalar), path))
+            }
+            Data::Array(size, element) => {
+                let size = self.size(size)?;
+                (0..size).try_for_each(|at| under(self, Step::At(at), element, path))
+            }
+            Data::Tuple(parts) => {
+                let mut parts = parts.iter().enumerate();
+                parts.try_for_each(|(at, part)| under(self, Step::Field(at), part, path))
+            }
+            Data::Some(names, body) => {
+                let mut env = self.clone();
+                for (at, name) in names.iter().enumerate() {
+                    under(self, Step::Size(at), &Data::Scalar(ScalarType::I64), path)?;
+                    let size = found_size(exp, store, path, at)?;
+                    env = env.nat(name.clone(), size);
+                }
+                let mut under = |step: Step, path: &mut Vec<Step>| {
+                    path.push(step);
+                    let result = env.collect(body, exp, store, path, found);
+                    path.pop();
+                    result
+                };
+                under(Step::Contents, path)
+            }
+            Data::Var(name) => Err(broken(format!("the data type `{name}` has no value"))),
+        }
+    }
+}
+
+fn found_size(exp: &Exp, store: &Store, path: &[Step], at: usize) -> Run<i64> {
+    let mut path = path.to_vec();
+    path.push(Step::Size(at));
+    integer(exp(store, &path)?)
+}
+
+pub(crate) fn integer(scalar: Scalar) -> Run<i64> {
+    let value = scalar.as_integer().and_then(|value| i64::try_from(value).ok());
+    value.ok_or_else(|| broken("an index that is no integer"))
+}

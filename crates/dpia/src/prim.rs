@@ -1,0 +1,408 @@
+//! The primitives (Figure 4 and section 6.2) in one table. A primitive *is* its type: the checker, the translation and
+//! both interpreters read the same row.
+//!
+//! Types are written as the paper writes them. Families (tuples of any width, operators at every type) have their
+//! rows made from their parameters; `fill` and `open` quantify over a type with holes and are given by rule.
+
+use crate::parse::parse_phrase_type;
+use crate::phrase::Instance;
+use crate::ty::{Data, Kind, Nat, PhraseType, Substitution};
+use almach_base::{Code, Name, Span};
+use almach_prim::Level;
+use almach_value::{BinOp, Scalar, ScalarType, TernOp, UnOp};
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+/// What a scalar operator works on: scalars, or short vectors lane by lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Operand {
+    pub scalar: ScalarType,
+    /// Lanes; none for a scalar.
+    pub width: Option<u32>,
+}
+
+/// Where `new` puts a variable (section 6.2).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Space {
+    /// The back end decides.
+    Any,
+    Global,
+    Local,
+    Private,
+}
+
+/// A place where a run may end with an error.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Site {
+    pub code: Code,
+    pub span: Span,
+    /// The message; `{}` stands for the next argument.
+    pub text: Name,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ScanKind {
+    Inclusive,
+    Exclusive,
+}
+
+macro_rules! plain_primitives {
+    ($($(#[$doc:meta])* $variant:ident $name:literal $ty:literal;)*) => {
+        /// A primitive. Those without parameters have their type in the table of `prim.rs`.
+        #[derive(Clone, PartialEq, Debug)]
+        pub enum Prim {
+            $($(#[$doc])* $variant,)*
+            Literal(Scalar),
+            Unary(UnOp, Operand),
+            Binary(BinOp, Operand),
+            Ternary(TernOp, Operand),
+            /// A tuple of that many components, and one component of it.
+            Tuple(usize),
+            Get(usize, usize),
+            TupleAcc(usize, usize),
+            Zip(usize),
+            /// One component of every element.
+            Unzip(usize, usize),
+            ZipAcc(usize, usize),
+            /// `y[i] = xs[is[i]]` for indices of that type, which are in range.
+            Gather(ScalarType),
+            /// `vec n t` (section 6.2).
+            AsVector(u32, ScalarType),
+            AsScalar(u32, ScalarType),
+            AsVectorAcc(u32, ScalarType),
+            AsScalarAcc(u32, ScalarType),
+            Splat(u32, ScalarType),
+            Map(Level),
+            MapI(Level),
+            ParFor(Level),
+            New(Space),
+            ScanI(Level, ScanKind),
+            FilterI(Level),
+            PartitionI(Level),
+            /// Writes `xs[i]` to `is[i]`; two different values for one cell end the run at the site.
+            ScatterI(Level, ScalarType, Box<Site>),
+            /// Writes `xs[i]` to `is[i]`; indices that are no permutation end the run at the site.
+            PermuteI(Level, ScalarType, Box<Site>),
+            ReduceByIndexI(Level, ScalarType),
+            /// Ends the run with this error where the condition is false.
+            Check(Box<Site>, Vec<ScalarType>),
+            /// Gives a cell its sizes, and an acceptor for its new contents.
+            Fill,
+            /// Reads a cell.
+            Open,
+        }
+
+        impl Prim {
+            /// The name, and for a primitive without parameters its type.
+            fn row(&self) -> (&'static str, Option<&'static str>) {
+                match self {
+                    $(Prim::$variant => ($name, Some($ty)),)*
+                    _ => (self.family_name(), None),
+                }
+            }
+
+            /// The primitive without parameters of that name.
+            pub fn plain(name: &str) -> Option<Prim> {
+                match name {
+                    $($name => Some(Prim::$variant),)*
+                    _ => None,
+                }
+            }
+
+            /// All primitives without parameters.
+            pub const PLAIN: &'static [Prim] = &[$(Prim::$variant),*];
+        }
+    };
+}
+
+plain_primitives! {
+    // Functional primitives (Fig. 4a).
+    NatValue "nat" "(n: nat) -> exp[i64]";
+    Select "select" "(s: data) -> exp[bool] -> exp[s] -> exp[s] -> exp[s]";
+    Reduce "reduce" "(n: nat) -> (s: data) -> (t: data) -> (exp[s] -> exp[t] -> exp[t]) -> exp[t] -> exp[n.s] -> exp[t]";
+    /// `n` rows of `m` (the paper's text has the two swapped).
+    Split "split" "(n: nat) -> (m: nat) -> (s: data) -> exp[(n*m).s] -> exp[n.m.s]";
+    Join "join" "(n: nat) -> (m: nat) -> (s: data) -> exp[n.m.s] -> exp[(n*m).s]";
+    Iota "iota" "(n: nat) -> exp[n.i64]";
+    Replicate "replicate" "(n: nat) -> (s: data) -> exp[s] -> exp[n.s]";
+    Transpose "transpose" "(n: nat) -> (m: nat) -> (s: data) -> exp[n.m.s] -> exp[m.n.s]";
+    Reverse "reverse" "(n: nat) -> (s: data) -> exp[n.s] -> exp[n.s]";
+    /// Element `i` is element `begin + step*i`, which is in range.
+    Slice "slice" "(n: nat) -> (m: nat) -> (s: data) -> exp[i64] -> exp[i64] -> exp[n.s] -> exp[m.s]";
+    /// To the left by an amount in `0..n` (or 0).
+    Rotate "rotate" "(n: nat) -> (s: data) -> exp[i64] -> exp[n.s] -> exp[n.s]";
+    /// `w` windows of `m` elements, that many elements apart.
+    Slide "slide" "(n: nat) -> (w: nat) -> (m: nat) -> (s: data) -> exp[i64] -> exp[n.s] -> exp[w.m.s]";
+    Pad "pad" "(l: nat) -> (n: nat) -> (r: nat) -> (s: data) -> exp[s] -> exp[n.s] -> exp[(l+n+r).s]";
+    PadEdge "padEdge" "(l: nat) -> (n: nat) -> (r: nat) -> (s: data) -> exp[n.s] -> exp[(l+n+r).s]";
+    Concat "concat" "(n: nat) -> (m: nat) -> (s: data) -> exp[n.s] -> exp[m.s] -> exp[(n+m).s]";
+    /// The same data at a type with other sizes, which are equal when it runs.
+    Coerce "coerce" "(s: data) -> (t: data) -> exp[s] -> exp[t]";
+    Idx "idx" "(n: nat) -> (s: data) -> exp[n.s] -> exp[idx[n]] -> exp[s]";
+    /// An index that is in range.
+    ToIndex "toIndex" "(n: nat) -> exp[i64] -> exp[idx[n]]";
+    OfIndex "ofIndex" "(n: nat) -> exp[idx[n]] -> exp[i64]";
+
+    // Imperative primitives (Fig. 4b).
+    Skip "skip" "comm";
+    Seq "seq" "comm * comm -> comm";
+    Assign "assign" "(s: data) -> acc[s] * exp[s] -> comm";
+    For "for" "(n: nat) -> (exp[idx[n]] -> comm) -> comm";
+    If "if" "exp[bool] * (comm * comm) -> comm";
+    While "while" "exp[bool] * comm -> comm";
+    /// A run-time number as a size.
+    LetNat "letNat" "exp[i64] -> ((n: nat) -> comm) -> comm";
+    IdxAcc "idxAcc" "(n: nat) -> (s: data) -> acc[n.s] -> exp[idx[n]] -> acc[s]";
+    SplitAcc "splitAcc" "(n: nat) -> (m: nat) -> (s: data) -> acc[n.m.s] -> acc[(n*m).s]";
+    JoinAcc "joinAcc" "(n: nat) -> (m: nat) -> (s: data) -> acc[(n*m).s] -> acc[n.m.s]";
+    TransposeAcc "transposeAcc" "(n: nat) -> (m: nat) -> (s: data) -> acc[m.n.s] -> acc[n.m.s]";
+    ReverseAcc "reverseAcc" "(n: nat) -> (s: data) -> acc[n.s] -> acc[n.s]";
+    /// The cells `begin + step*i`, which are distinct and in range.
+    SliceAcc "sliceAcc" "(n: nat) -> (m: nat) -> (s: data) -> exp[i64] -> exp[i64] -> acc[n.s] -> acc[m.s]";
+    RotateAcc "rotateAcc" "(n: nat) -> (s: data) -> exp[i64] -> acc[n.s] -> acc[n.s]";
+    TakeAcc "takeAcc" "(n: nat) -> (m: nat) -> (s: data) -> acc[(n+m).s] -> acc[n.s]";
+    DropAcc "dropAcc" "(n: nat) -> (m: nat) -> (s: data) -> acc[(n+m).s] -> acc[m.s]";
+    CoerceAcc "coerceAcc" "(s: data) -> (t: data) -> acc[t] -> acc[s]";
+
+    // Intermediate combinators (Fig. 4c); those at several levels are families.
+    ReduceI "reduceI" "(n: nat) -> (s: data) -> (t: data) -> (exp[s] -> exp[t] -> acc[t] -> comm) -> exp[t] -> exp[n.s] -> (exp[t] -> comm) -> comm";
+}
+
+impl Prim {
+    pub fn name(&self) -> &'static str {
+        self.row().0
+    }
+
+    fn family_name(&self) -> &'static str {
+        match self {
+            Prim::Literal(_) => "literal",
+            Prim::Unary(..) => "unary",
+            Prim::Binary(..) => "binary",
+            Prim::Ternary(..) => "ternary",
+            Prim::Tuple(_) => "tuple",
+            Prim::Get(..) => "get",
+            Prim::TupleAcc(..) => "tupleAcc",
+            Prim::Zip(_) => "zip",
+            Prim::Unzip(..) => "unzip",
+            Prim::ZipAcc(..) => "zipAcc",
+            Prim::Gather(_) => "gather",
+            Prim::AsVector(..) => "asVector",
+            Prim::AsScalar(..) => "asScalar",
+            Prim::AsVectorAcc(..) => "asVectorAcc",
+            Prim::AsScalarAcc(..) => "asScalarAcc",
+            Prim::Splat(..) => "splat",
+            Prim::Map(_) => "map",
+            Prim::MapI(_) => "mapI",
+            Prim::ParFor(_) => "parfor",
+            Prim::New(_) => "new",
+            Prim::ScanI(..) => "scanI",
+            Prim::FilterI(_) => "filterI",
+            Prim::PartitionI(_) => "partitionI",
+            Prim::ScatterI(..) => "scatterI",
+            Prim::PermuteI(..) => "permuteI",
+            Prim::ReduceByIndexI(..) => "reduceByIndexI",
+            Prim::Check(..) => "check",
+            Prim::Fill => "fill",
+            Prim::Open => "open",
+            _ => "",
+        }
+    }
+
+    /// The closed type of the primitive; none where an operator does not apply to its operand, and for `fill` and
+    /// `open`, whose type depends on their argument.
+    pub fn scheme(&self) -> Option<PhraseType> {
+        let text = match self.row() {
+            (_, Some(text)) => text.to_string(),
+            _ => self.family_scheme()?,
+        };
+        thread_local! {
+            static PARSED: RefCell<HashMap<String, Option<PhraseType>>> = RefCell::default();
+        }
+        PARSED.with_borrow_mut(|parsed| {
+            parsed
+                .entry(text)
+                .or_insert_with_key(|text| parse_phrase_type(text).ok())
+                .clone()
+        })
+    }
+
+    fn family_scheme(&self) -> Option<String> {
+        let many = |count: usize, row: &dyn Fn(usize) -> String| (0..count).map(row).collect::<String>();
+        let datas = |count: usize| many(count, &|at| format!("(s{at}: data) -> "));
+        let list = |count: usize| match count {
+            0 => "()".to_string(),
+            1 => "(s0,)".to_string(),
+            _ => format!(
+                "({})",
+                many(count, &|at| format!("{}s{at}", if at == 0 { "" } else { ", " }))
+            ),
+        };
+        Some(match self {
+            Prim::Literal(scalar) => format!("exp[{}]", scalar.ty()),
+            Prim::Unary(op, on) => {
+                let result = on.with(op.result_type(on.scalar)?);
+                format!("exp[{on}] -> exp[{result}]")
+            }
+            Prim::Binary(op, on) => {
+                let result = on.with(op.result_type(on.scalar)?);
+                format!("exp[{on}] -> exp[{on}] -> exp[{result}]")
+            }
+            Prim::Ternary(op, on) => {
+                let result = on.with(op.result_type(on.scalar)?);
+                format!("exp[{on}] -> exp[{on}] -> exp[{on}] -> exp[{result}]")
+            }
+            Prim::Tuple(k) => {
+                format!(
+                    "{}{}exp[{}]",
+                    datas(*k),
+                    many(*k, &|at| format!("exp[s{at}] -> ")),
+                    list(*k)
+                )
+            }
+            Prim::Get(i, k) => format!("{}exp[{}] -> exp[s{i}]", datas(*k), list(*k)),
+            Prim::TupleAcc(i, k) => format!("{}acc[{}] -> acc[s{i}]", datas(*k), list(*k)),
+            Prim::Zip(k) => {
+                let arrays = many(*k, &|at| format!("exp[n.s{at}] -> "));
+                format!("(n: nat) -> {}{arrays}exp[n.{}]", datas(*k), list(*k))
+            }
+            Prim::Unzip(i, k) => format!("(n: nat) -> {}exp[n.{}] -> exp[n.s{i}]", datas(*k), list(*k)),
+            Prim::ZipAcc(i, k) => format!("(n: nat) -> {}acc[n.{}] -> acc[n.s{i}]", datas(*k), list(*k)),
+            Prim::Gather(t) => {
+                format!("(n: nat) -> (m: nat) -> (s: data) -> exp[n.{t}] -> exp[m.s] -> exp[n.s]")
+            }
+            Prim::AsVector(w, t) => format!("(m: nat) -> exp[({w}*m).{t}] -> exp[m.{t}<{w}>]"),
+            Prim::AsScalar(w, t) => format!("(m: nat) -> exp[m.{t}<{w}>] -> exp[({w}*m).{t}]"),
+            Prim::AsVectorAcc(w, t) => format!("(m: nat) -> acc[m.{t}<{w}>] -> acc[({w}*m).{t}]"),
+            Prim::AsScalarAcc(w, t) => format!("(m: nat) -> acc[({w}*m).{t}] -> acc[m.{t}<{w}>]"),
+            Prim::Splat(w, t) => format!("exp[{t}] -> exp[{t}<{w}>]"),
+            Prim::New(_) => "(s: data) -> (var[s] -> comm) -> comm".into(),
+            Prim::Check(_, arguments) => {
+                let arguments: String = arguments.iter().map(|t| format!("exp[{t}] -> ")).collect();
+                format!("exp[bool] -> {arguments}comm")
+            }
+            _ => self.levelled_scheme()?,
+        })
+    }
+
+    /// Combinators whose bodies run once per element, possibly at once: what they are given must be passive.
+    fn levelled_scheme(&self) -> Option<String> {
+        let cell = "(exp[s] -> exp[s] -> acc[s] ->p comm)";
+        Some(match self {
+            Prim::Map(_) => {
+                "(n: nat) -> (s: data) -> (t: data) -> (exp[s] -> exp[t]) -> exp[n.s] -> exp[n.t]".into()
+            }
+            Prim::MapI(_) => "(n: nat) -> (s: data) -> (t: data) -> (exp[s] -> acc[t] ->p comm) -> exp[n.s] -> acc[n.t] -> comm".into(),
+            Prim::ParFor(_) => {
+                "(n: nat) -> (s: data) -> acc[n.s] -> (exp[idx[n]] -> acc[s] ->p comm) -> comm".into()
+            }
+            Prim::ScanI(..) => {
+                format!("(n: nat) -> (s: data) -> {cell} -> exp[s] -> exp[n.s] -> acc[n.s] -> comm")
+            }
+            Prim::FilterI(_) => "(n: nat) -> (s: data) -> (exp[s] -> acc[bool] ->p comm) -> exp[n.s] -> acc[some k'. k'.s] -> comm".into(),
+            Prim::PartitionI(_) => "(n: nat) -> (s: data) -> (exp[s] -> acc[bool] ->p comm) -> exp[n.s] -> acc[some k' l'. (k'.s, l'.s)] -> comm".into(),
+            Prim::ScatterI(_, t, _) => {
+                format!("(n: nat) -> (k: nat) -> (s: data) -> exp[n.{t}] -> exp[n.s] -> var[k.s] -> comm")
+            }
+            Prim::PermuteI(_, t, _) => {
+                format!("(n: nat) -> (s: data) -> exp[n.{t}] -> exp[n.s] -> acc[n.s] -> comm")
+            }
+            Prim::ReduceByIndexI(_, t) => format!(
+                "(n: nat) -> (k: nat) -> (s: data) -> {cell} -> exp[n.{t}] -> exp[n.s] -> var[k.s] -> comm"
+            ),
+            _ => return None,
+        })
+    }
+}
+
+impl Operand {
+    pub fn scalar(scalar: ScalarType) -> Operand {
+        Operand { scalar, width: None }
+    }
+
+    fn with(self, scalar: ScalarType) -> Operand {
+        Operand { scalar, ..self }
+    }
+
+    pub fn data(self) -> Data {
+        match self.width {
+            None => Data::Scalar(self.scalar),
+            Some(width) => Data::Vector(width, self.scalar),
+        }
+    }
+}
+
+impl std::fmt::Display for Operand {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.width {
+            None => write!(f, "{}", self.scalar),
+            Some(width) => write!(f, "{}<{width}>", self.scalar),
+        }
+    }
+}
+
+/// The type of a primitive at its arguments.
+pub fn instance_type(instance: &Instance) -> Result<PhraseType, String> {
+    if let Prim::Fill | Prim::Open = instance.prim {
+        return cell_type(instance);
+    }
+    let Some(mut scheme) = instance.prim.scheme() else {
+        return Err(format!("`{}` is not defined", instance.prim));
+    };
+    let (mut nats, mut datas) = (instance.nats.iter(), instance.datas.iter());
+    let mut filling = Substitution::default();
+    while let PhraseType::Dependent(name, kind, body) = scheme {
+        match kind {
+            Kind::Nat => {
+                let nat = nats
+                    .next()
+                    .ok_or_else(|| format!("no argument for the size `{name}`"))?;
+                filling.nats.insert(name, nat.clone());
+            }
+            Kind::Data => {
+                let data = datas
+                    .next()
+                    .ok_or_else(|| format!("no argument for the data type `{name}`"))?;
+                filling.datas.insert(name, data.clone());
+            }
+        }
+        scheme = *body;
+    }
+    match (nats.next(), datas.next()) {
+        (None, None) => Ok(scheme.subst(&filling)),
+        _ => Err(format!(
+            "`{}` has too many size or type arguments",
+            instance.prim.name()
+        )),
+    }
+}
+
+/// `fill : acc[some n. δ] -> exp[i64] -> ((n: nat) -> acc[δ] -> comm) -> comm` and
+/// `open : exp[some n. δ] -> ((n: nat) -> exp[δ] -> comm) -> comm`, for any number of sizes.
+fn cell_type(instance: &Instance) -> Result<PhraseType, String> {
+    let [Data::Some(names, body)] = instance.datas.as_slice() else {
+        return Err(format!("`{}` needs a type `some n. …`", instance.prim.name()));
+    };
+    let cell = Data::Some(names.clone(), body.clone());
+    let (cell, contents, sizes) = match instance.prim {
+        Prim::Fill => (
+            PhraseType::Acc(cell),
+            PhraseType::Acc((**body).clone()),
+            names.len(),
+        ),
+        _ => (PhraseType::Exp(cell), PhraseType::Exp((**body).clone()), 0),
+    };
+    let mut inner = PhraseType::fun(contents, PhraseType::Comm);
+    for name in names.iter().rev() {
+        inner = PhraseType::Dependent(name.clone(), Kind::Nat, Box::new(inner));
+    }
+    let mut result = PhraseType::fun(inner, PhraseType::Comm);
+    for _ in 0..sizes {
+        result = PhraseType::fun(PhraseType::Exp(Data::Scalar(ScalarType::I64)), result);
+    }
+    Ok(PhraseType::fun(cell, result))
+}
+
+/// A size that is a variable.
+pub fn nat_var(name: &Name) -> Nat {
+    Nat::var(name.clone())
+}

@@ -1,0 +1,470 @@
+//! The rules of Imp. Every program passes them before it is printed for a target.
+//!
+//! | rule | says |
+//! | --- | --- |
+//! | IMP-01 | a name is bound once per procedure, before it is used, and used as what it is (scalar or buffer) |
+//! | IMP-02 | an operator has operands of the types it takes |
+//! | IMP-03 | conditions are booleans; indices are made of `i64` scalars |
+//! | IMP-04 | what is written to a variable or cell has its type |
+//! | IMP-05 | only `var`s and `out` parameters are assigned |
+//! | IMP-06 | only buffers that may be written are stored to |
+//! | IMP-07 | only owned buffers are allocated, freed and swapped |
+//! | IMP-08 | a buffer is freed once, in the block that declares it, and not used afterwards |
+//! | IMP-09 | a call has the arguments its procedure takes, and no buffer twice where one of the two is written |
+//! | IMP-10 | inside a `par` or `simd` loop nothing from outside is assigned, allocated, freed or swapped |
+//! | IMP-11 | no `par` loop stands inside a `par` or `simd` loop |
+//! | IMP-12 | a check has as many arguments as its message has places |
+
+use crate::ir::{Argument, Expr, Index, LoopMode, Param, Passing, Proc, Program, Stmt};
+use almach_base::{Name, Span};
+use almach_value::ScalarType;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+/// A broken rule. `span` is the closest place in the source that is known.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CheckError {
+    pub rule: &'static str,
+    pub message: String,
+    pub span: Span,
+}
+
+impl fmt::Display for CheckError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.rule, self.message)
+    }
+}
+
+/// A program that passed the check; only the check makes one.
+#[derive(Clone, Debug)]
+pub struct Checked(Program);
+
+impl Checked {
+    pub fn program(&self) -> &Program {
+        &self.0
+    }
+}
+
+pub fn check(program: Program) -> Result<Checked, CheckError> {
+    let mut signatures = HashMap::new();
+    for proc in &program.procs {
+        if signatures
+            .insert(proc.name.clone(), proc.params.clone())
+            .is_some()
+        {
+            return Err(CheckError {
+                rule: "IMP-01",
+                message: format!("two procedures are called `{}`", proc.name),
+                span: proc.span,
+            });
+        }
+    }
+    for proc in &program.procs {
+        Checker::new(&signatures, proc).proc(proc)?;
+    }
+    Ok(Checked(program))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    /// A scalar that keeps its value.
+    Constant,
+    Variable,
+    ReadBuffer,
+    WriteBuffer,
+    OwnedBuffer,
+    Freed,
+}
+
+#[derive(Clone, Copy)]
+struct Known {
+    kind: Kind,
+    ty: ScalarType,
+    /// How many parallel loops were around the binding.
+    depth: usize,
+}
+
+struct Checker<'a> {
+    signatures: &'a HashMap<Name, Vec<Param>>,
+    proc: &'a Name,
+    names: HashMap<Name, Known>,
+    bound: HashSet<Name>,
+    loops: Vec<LoopMode>,
+    span: Span,
+}
+
+type Check<T> = Result<T, CheckError>;
+
+impl<'a> Checker<'a> {
+    fn new(signatures: &'a HashMap<Name, Vec<Param>>, proc: &'a Proc) -> Checker<'a> {
+        Checker {
+            signatures,
+            proc: &proc.name,
+            names: HashMap::new(),
+            bound: HashSet::new(),
+            loops: Vec::new(),
+            span: proc.span,
+        }
+    }
+
+    fn fail<T>(&self, rule: &'static str, message: impl fmt::Display) -> Check<T> {
+        Err(CheckError {
+            rule,
+            message: format!("in `{}`: {message}", self.proc),
+            span: self.span,
+        })
+    }
+
+    fn bind(&mut self, name: &Name, kind: Kind, ty: ScalarType) -> Check<()> {
+        if !self.bound.insert(name.clone()) {
+            return self.fail("IMP-01", format!("`{name}` is bound twice"));
+        }
+        let depth = self.parallel_depth();
+        self.names.insert(name.clone(), Known { kind, ty, depth });
+        Ok(())
+    }
+
+    fn parallel_depth(&self) -> usize {
+        self.loops.iter().filter(|mode| **mode != LoopMode::Seq).count()
+    }
+
+    fn known(&self, name: &Name) -> Check<Known> {
+        match self.names.get(name) {
+            Some(known) => Ok(*known),
+            None => self.fail("IMP-01", format!("`{name}` is not bound here")),
+        }
+    }
+
+    fn scalar(&self, name: &Name) -> Check<ScalarType> {
+        match self.known(name)? {
+            Known {
+                kind: Kind::Constant | Kind::Variable,
+                ty,
+                ..
+            } => Ok(ty),
+            _ => self.fail("IMP-01", format!("`{name}` is a buffer and used as a scalar")),
+        }
+    }
+
+    fn buffer(&self, name: &Name) -> Check<Known> {
+        match self.known(name)? {
+            Known {
+                kind: Kind::Constant | Kind::Variable,
+                ..
+            } => self.fail("IMP-01", format!("`{name}` is a scalar and used as a buffer")),
+            Known {
+                kind: Kind::Freed, ..
+            } => self.fail("IMP-08", format!("`{name}` is used after it is freed")),
+            known => Ok(known),
+        }
+    }
+
+    fn proc(&mut self, proc: &Proc) -> Check<()> {
+        for Param { name, ty, passing } in &proc.params {
+            let kind = match passing {
+                Passing::Value => Kind::Constant,
+                Passing::Out => Kind::Variable,
+                Passing::Read => Kind::ReadBuffer,
+                Passing::Write => Kind::WriteBuffer,
+                Passing::Owned => Kind::OwnedBuffer,
+            };
+            self.bind(name, kind, *ty)?;
+        }
+        self.block(&proc.body)
+    }
+
+    /// Names of a block end with it; buffers it declares must be freed by then.
+    fn block(&mut self, stmts: &[Stmt]) -> Check<()> {
+        let mut declared: Vec<&Name> = Vec::new();
+        for stmt in stmts {
+            match stmt {
+                Stmt::Let { name, .. } | Stmt::Var { name, .. } => declared.push(name),
+                Stmt::Buffer { name, .. } => declared.push(name),
+                Stmt::Free(name) if !declared.contains(&name) => {
+                    return self.fail(
+                        "IMP-08",
+                        format!("`{name}` is freed in a block that does not declare it"),
+                    );
+                }
+                _ => {}
+            }
+            self.stmt(stmt)?;
+        }
+        for name in declared {
+            if let Some(Known {
+                kind: Kind::OwnedBuffer,
+                ..
+            }) = self.names.remove(name)
+            {
+                return self.fail("IMP-08", format!("`{name}` is not freed at the end of its block"));
+            }
+        }
+        Ok(())
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) -> Check<()> {
+        match stmt {
+            Stmt::At(span) => {
+                self.span = *span;
+                Ok(())
+            }
+            Stmt::Let { name, ty, value } => {
+                self.expect(value, *ty, name)?;
+                self.bind(name, Kind::Constant, *ty)
+            }
+            Stmt::Var { name, ty, value } => {
+                if let Some(value) = value {
+                    self.expect(value, *ty, name)?;
+                }
+                self.bind(name, Kind::Variable, *ty)
+            }
+            Stmt::Assign { name, value } => {
+                let ty = self.scalar(name)?;
+                match self.known(name)?.kind {
+                    Kind::Variable => {}
+                    _ => return self.fail("IMP-05", format!("`{name}` is assigned but is no variable")),
+                }
+                self.inside(name, "assigned")?;
+                self.expect(value, ty, name)
+            }
+            Stmt::Store { buffer, index, value } => {
+                let known = self.writable(buffer)?;
+                self.index(index)?;
+                self.expect(value, known.ty, buffer)
+            }
+            Stmt::Buffer { name, ty, .. } => self.bind(name, Kind::OwnedBuffer, *ty),
+            Stmt::Alloc { buffer, size, .. } => {
+                self.index(size)?;
+                self.owned(buffer, "allocated")
+            }
+            Stmt::Free(buffer) => {
+                self.owned(buffer, "freed")?;
+                if let Some(known) = self.names.get_mut(buffer) {
+                    known.kind = Kind::Freed;
+                }
+                Ok(())
+            }
+            Stmt::Swap(a, b) => {
+                self.owned(a, "swapped")?;
+                self.owned(b, "swapped")?;
+                match self.known(a)?.ty == self.known(b)?.ty {
+                    true => Ok(()),
+                    false => self.fail("IMP-04", format!("`{a}` and `{b}` hold different types")),
+                }
+            }
+            Stmt::Copy {
+                to,
+                to_index,
+                from,
+                from_index,
+                count,
+            } => {
+                for index in [to_index, from_index, count] {
+                    self.index(index)?;
+                }
+                let (to_known, from_known) = (self.writable(to)?, self.buffer(from)?);
+                match to_known.ty == from_known.ty {
+                    true => Ok(()),
+                    false => self.fail("IMP-04", format!("`{from}` and `{to}` hold different types")),
+                }
+            }
+            Stmt::For {
+                index,
+                count,
+                mode,
+                body,
+            } => self.for_loop(index, count, *mode, body),
+            Stmt::While { condition, body } => {
+                self.condition(condition)?;
+                self.block(body)
+            }
+            Stmt::If {
+                condition,
+                then,
+                otherwise,
+            } => {
+                self.condition(condition)?;
+                self.block(then)?;
+                self.block(otherwise)
+            }
+            Stmt::Check {
+                condition,
+                site,
+                arguments,
+            } => {
+                self.condition(condition)?;
+                for argument in arguments {
+                    self.expr(argument)?;
+                }
+                match site.text.matches("{}").count() == arguments.len() {
+                    true => Ok(()),
+                    false => self.fail(
+                        "IMP-12",
+                        format!("`{}` has {} arguments", site.text, arguments.len()),
+                    ),
+                }
+            }
+            Stmt::Call { proc, arguments } => self.call(proc, arguments),
+        }
+    }
+
+    fn for_loop(&mut self, index: &Name, count: &Index, mode: LoopMode, body: &[Stmt]) -> Check<()> {
+        self.index(count)?;
+        if mode == LoopMode::Par && self.parallel_depth() > 0 {
+            return self.fail("IMP-11", "a parallel loop stands inside another");
+        }
+        self.loops.push(mode);
+        self.bind(index, Kind::Constant, ScalarType::I64)?;
+        self.block(body)?;
+        self.names.remove(index);
+        self.loops.pop();
+        Ok(())
+    }
+
+    fn call(&mut self, proc: &Name, arguments: &[Argument]) -> Check<()> {
+        let signatures = self.signatures;
+        let Some(params) = signatures.get(proc) else {
+            return self.fail("IMP-09", format!("there is no procedure `{proc}`"));
+        };
+        if params.len() != arguments.len() {
+            return self.fail("IMP-09", format!("`{proc}` takes {} arguments", params.len()));
+        }
+        let (mut read, mut written) = (HashSet::new(), HashSet::new());
+        for (param, argument) in params.iter().zip(arguments) {
+            let found = match (argument, param.passing) {
+                (Argument::Value(expr), Passing::Value) => self.expr(expr)?,
+                (Argument::Out(name), Passing::Out) => {
+                    self.inside(name, "assigned")?;
+                    match self.known(name)? {
+                        Known {
+                            kind: Kind::Variable,
+                            ty,
+                            ..
+                        } if written.insert(name) => ty,
+                        _ => {
+                            return self.fail("IMP-09", format!("`{name}` cannot take a result of `{proc}`"));
+                        }
+                    }
+                }
+                (Argument::Buffer(name, index), Passing::Read) => {
+                    self.index(index)?;
+                    read.insert(name);
+                    self.buffer(name)?.ty
+                }
+                (Argument::Buffer(name, index), Passing::Write) => {
+                    self.index(index)?;
+                    if !written.insert(name) {
+                        return self.fail("IMP-09", format!("`{name}` is written twice by `{proc}`"));
+                    }
+                    self.writable(name)?.ty
+                }
+                (Argument::Owned(name), Passing::Owned) => {
+                    self.owned(name, "allocated")?;
+                    written.insert(name);
+                    self.known(name)?.ty
+                }
+                _ => {
+                    return self.fail(
+                        "IMP-09",
+                        format!("`{}` of `{proc}` is not passed like that", param.name),
+                    );
+                }
+            };
+            if found != param.ty {
+                return self.fail(
+                    "IMP-09",
+                    format!("`{}` of `{proc}` is a {}", param.name, param.ty),
+                );
+            }
+        }
+        match read.intersection(&written).next() {
+            None => Ok(()),
+            Some(name) => self.fail("IMP-09", format!("`{name}` is read and written by `{proc}`")),
+        }
+    }
+
+    fn writable(&self, buffer: &Name) -> Check<Known> {
+        let known = self.buffer(buffer)?;
+        match known.kind {
+            Kind::WriteBuffer | Kind::OwnedBuffer => Ok(known),
+            _ => self.fail("IMP-06", format!("`{buffer}` may not be written")),
+        }
+    }
+
+    fn owned(&self, buffer: &Name, how: &str) -> Check<()> {
+        match self.buffer(buffer)?.kind {
+            Kind::OwnedBuffer => self.inside(buffer, how),
+            _ => self.fail("IMP-07", format!("`{buffer}` is {how} but is not owned")),
+        }
+    }
+
+    /// Whether a name was bound inside the innermost parallel loop.
+    fn inside(&self, name: &Name, how: &str) -> Check<()> {
+        match self.known(name)?.depth == self.parallel_depth() {
+            true => Ok(()),
+            false => self.fail(
+                "IMP-10",
+                format!("`{name}` is {how} inside a parallel loop but comes from outside"),
+            ),
+        }
+    }
+
+    fn condition(&self, expr: &Expr) -> Check<()> {
+        match self.expr(expr)? {
+            ScalarType::Bool => Ok(()),
+            other => self.fail("IMP-03", format!("a condition is a {other}")),
+        }
+    }
+
+    fn expect(&self, expr: &Expr, ty: ScalarType, target: &Name) -> Check<()> {
+        match self.expr(expr)? {
+            found if found == ty => Ok(()),
+            found => self.fail(
+                "IMP-04",
+                format!("a {found} is written to `{target}`, which is a {ty}"),
+            ),
+        }
+    }
+
+    fn index(&self, index: &Index) -> Check<()> {
+        for name in index.free_vars() {
+            if self.scalar(name)? != ScalarType::I64 {
+                return self.fail("IMP-03", format!("`{name}` is not an i64 and used in an index"));
+            }
+        }
+        Ok(())
+    }
+
+    fn expr(&self, expr: &Expr) -> Check<ScalarType> {
+        let applies = |result: Option<ScalarType>, op: &dyn fmt::Debug| match result {
+            Some(ty) => Ok(ty),
+            None => self.fail("IMP-02", format!("{op:?} does not apply to its operands")),
+        };
+        match expr {
+            Expr::Const(scalar) => Ok(scalar.ty()),
+            Expr::Var(name) => self.scalar(name),
+            Expr::Index(index) => {
+                self.index(index)?;
+                Ok(ScalarType::I64)
+            }
+            Expr::Load(buffer, index) => {
+                self.index(index)?;
+                Ok(self.buffer(buffer)?.ty)
+            }
+            Expr::Unary(op, argument) => applies(op.result_type(self.expr(argument)?), op),
+            Expr::Binary(op, left, right) => {
+                let (left, right) = (self.expr(left)?, self.expr(right)?);
+                applies(op.result_type(left).filter(|_| left == right), op)
+            }
+            Expr::Ternary(op, a, b, c) => {
+                let (a, b, c) = (self.expr(a)?, self.expr(b)?, self.expr(c)?);
+                applies(op.result_type(a).filter(|_| a == b && b == c), op)
+            }
+            Expr::Select(condition, then, otherwise) => {
+                self.condition(condition)?;
+                let (then, otherwise) = (self.expr(then)?, self.expr(otherwise)?);
+                applies(Some(then).filter(|_| then == otherwise), &"select")
+            }
+        }
+    }
+}

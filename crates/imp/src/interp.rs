@@ -1,0 +1,485 @@
+//! The interpreter: heap semantics with traces (after FUNMEM). It runs parallel loops one iteration after another, backwards,
+//! and remembers which iteration read and wrote which cell: an access that another iteration's write could change is a
+//! race. It also finds accesses out of bounds, reads of cells nothing wrote, uses of freed blocks, and leaks.
+
+mod trace;
+
+use crate::check::Checked;
+use crate::ir::{Argument, Expr, Index, LoopMode, Passing, Proc, Program, Site, Stmt};
+use almach_base::Name;
+use almach_value::{Scalar, ScalarType};
+use std::collections::HashMap;
+use std::fmt;
+use trace::{Place, Traces};
+
+/// Why a run ended without a result.
+#[derive(Clone, PartialEq, Debug)]
+pub enum RunError {
+    /// A check of the program failed, with the values its message mentions.
+    Failed {
+        site: Site,
+        arguments: Vec<Scalar>,
+    },
+    /// Two iterations of a parallel loop touch one place and one of them writes it.
+    Race {
+        place: String,
+        first: i64,
+        second: i64,
+    },
+    OutOfBounds {
+        buffer: Name,
+        index: i64,
+        size: usize,
+    },
+    Unwritten {
+        what: String,
+    },
+    Leak {
+        buffers: usize,
+    },
+    /// Something else that a checked program does not do.
+    Broken(String),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::Failed { site, .. } => write!(f, "{}: {}", site.code.0, site.text),
+            RunError::Race { place, first, second } => {
+                write!(
+                    f,
+                    "iterations {first} and {second} of a parallel loop race on {place}"
+                )
+            }
+            RunError::OutOfBounds { buffer, index, size } => {
+                write!(f, "index {index} of `{buffer}`, which has {size} cells")
+            }
+            RunError::Unwritten { what } => write!(f, "{what} is read before anything is written to it"),
+            RunError::Leak { buffers } => write!(f, "{buffers} blocks are not freed"),
+            RunError::Broken(what) => f.write_str(what),
+        }
+    }
+}
+
+/// What is passed to a procedure from outside; outputs come back in the same places.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Passed {
+    Value(Scalar),
+    /// A result that is a scalar.
+    Out(Option<Scalar>),
+    /// Cells of a buffer; a cell without a value is unwritten.
+    Buffer(Vec<Option<Scalar>>),
+    /// A result that is a buffer; none before it is allocated.
+    Owned(Option<Vec<Option<Scalar>>>),
+}
+
+/// Runs a procedure. Gives its arguments back as they are afterwards.
+pub fn run(checked: &Checked, proc: &str, arguments: Vec<Passed>) -> Result<Vec<Passed>, RunError> {
+    let program = checked.program();
+    let Some(found) = program.proc(proc) else {
+        return Err(RunError::Broken(format!("there is no procedure `{proc}`")));
+    };
+    let mut machine = Machine {
+        program,
+        heap: Vec::new(),
+        live: 0,
+        traces: Traces::default(),
+    };
+    let mut frame = Frame::default();
+    if found.params.len() != arguments.len() {
+        return Err(RunError::Broken(format!(
+            "`{proc}` takes {} arguments",
+            found.params.len()
+        )));
+    }
+    for (param, argument) in found.params.iter().zip(arguments) {
+        let slot = match (param.passing, argument) {
+            (Passing::Value, Passed::Value(value)) => Slot::Scalar(Some(value)),
+            (Passing::Out, Passed::Out(value)) => Slot::Scalar(value),
+            (Passing::Read | Passing::Write, Passed::Buffer(cells)) => Slot::Buffer(Some(View {
+                block: machine.block(cells),
+                offset: 0,
+            })),
+            (Passing::Owned, Passed::Owned(_)) => Slot::Buffer(None),
+            _ => {
+                return Err(RunError::Broken(format!(
+                    "`{}` is not passed like that",
+                    param.name
+                )));
+            }
+        };
+        frame.slots.insert(param.name.clone(), slot);
+    }
+    let given = machine.live;
+    machine.block_of(&found.body, &mut frame)?;
+    let mut results = Vec::new();
+    let mut kept = given;
+    for param in &found.params {
+        results.push(match (param.passing, frame.slots.get(&param.name)) {
+            (Passing::Value, Some(Slot::Scalar(Some(value)))) => Passed::Value(*value),
+            (Passing::Out, Some(Slot::Scalar(value))) => Passed::Out(*value),
+            (Passing::Read | Passing::Write, Some(Slot::Buffer(Some(view)))) => {
+                Passed::Buffer(machine.cells(*view).to_vec())
+            }
+            (Passing::Owned, Some(Slot::Buffer(view))) => {
+                kept += usize::from(view.is_some());
+                Passed::Owned(view.map(|view| machine.cells(view).to_vec()))
+            }
+            _ => return Err(RunError::Broken(format!("`{}` is lost", param.name))),
+        });
+    }
+    match machine.live.checked_sub(kept) {
+        Some(0) => Ok(results),
+        lost => Err(RunError::Leak {
+            buffers: lost.unwrap_or(0),
+        }),
+    }
+}
+
+type Run<T> = Result<T, RunError>;
+
+/// A block of the heap; none once it is freed.
+type Block = Option<Vec<Option<Scalar>>>;
+
+/// A block from some cell on.
+#[derive(Clone, Copy)]
+struct View {
+    block: usize,
+    offset: i64,
+}
+
+#[derive(Clone)]
+enum Slot {
+    Scalar(Option<Scalar>),
+    Buffer(Option<View>),
+}
+
+#[derive(Default)]
+struct Frame {
+    slots: HashMap<Name, Slot>,
+    types: HashMap<Name, ScalarType>,
+}
+
+struct Machine<'a> {
+    program: &'a Program,
+    heap: Vec<Block>,
+    /// Blocks that are not freed.
+    live: usize,
+    traces: Traces,
+}
+
+impl Machine<'_> {
+    fn block(&mut self, cells: Vec<Option<Scalar>>) -> usize {
+        self.heap.push(Some(cells));
+        self.live += 1;
+        self.heap.len() - 1
+    }
+
+    fn cells(&self, view: View) -> &[Option<Scalar>] {
+        self.heap
+            .get(view.block)
+            .and_then(|block| block.as_deref())
+            .unwrap_or(&[])
+    }
+
+    fn release(&mut self, view: View) {
+        if let Some(block) = self.heap.get_mut(view.block)
+            && block.take().is_some()
+        {
+            self.live -= 1;
+        }
+    }
+
+    fn block_of(&mut self, stmts: &[Stmt], frame: &mut Frame) -> Run<()> {
+        stmts.iter().try_for_each(|stmt| self.stmt(stmt, frame))
+    }
+
+    fn stmt(&mut self, stmt: &Stmt, frame: &mut Frame) -> Run<()> {
+        match stmt {
+            Stmt::At(_) => Ok(()),
+            Stmt::Let { name, value, .. } => {
+                let value = self.expr(value, frame)?;
+                frame.slots.insert(name.clone(), Slot::Scalar(Some(value)));
+                Ok(())
+            }
+            Stmt::Var { name, value, .. } => {
+                let value = value.as_ref().map(|value| self.expr(value, frame)).transpose()?;
+                frame.slots.insert(name.clone(), Slot::Scalar(value));
+                Ok(())
+            }
+            Stmt::Assign { name, value } => {
+                let value = self.expr(value, frame)?;
+                frame.slots.insert(name.clone(), Slot::Scalar(Some(value)));
+                Ok(())
+            }
+            Stmt::Store { buffer, index, value } => {
+                let value = self.expr(value, frame)?;
+                let index = self.index(index, frame)?;
+                self.write(buffer, index, value, frame)
+            }
+            Stmt::Buffer { name, ty, .. } => {
+                frame.slots.insert(name.clone(), Slot::Buffer(None));
+                frame.types.insert(name.clone(), *ty);
+                Ok(())
+            }
+            Stmt::Alloc { buffer, size, .. } => {
+                let size = self.index(size, frame)?;
+                let size = usize::try_from(size)
+                    .map_err(|_| RunError::Broken(format!("`{buffer}` is given {size} cells")))?;
+                self.free(buffer, frame)?;
+                let block = self.block(vec![None; size]);
+                frame
+                    .slots
+                    .insert(buffer.clone(), Slot::Buffer(Some(View { block, offset: 0 })));
+                Ok(())
+            }
+            Stmt::Free(buffer) => self.free(buffer, frame),
+            Stmt::Swap(a, b) => {
+                let (x, y) = (frame.slots.get(a).cloned(), frame.slots.get(b).cloned());
+                match (x, y) {
+                    (Some(x), Some(y)) => {
+                        frame.slots.insert(a.clone(), y);
+                        frame.slots.insert(b.clone(), x);
+                        Ok(())
+                    }
+                    _ => Err(RunError::Broken(format!("`{a}` or `{b}` is not bound"))),
+                }
+            }
+            Stmt::Copy {
+                to,
+                to_index,
+                from,
+                from_index,
+                count,
+            } => {
+                let (to_index, from_index) = (self.index(to_index, frame)?, self.index(from_index, frame)?);
+                for at in 0..self.index(count, frame)? {
+                    let value = self.read(from, from_index + at, frame)?;
+                    self.write(to, to_index + at, value, frame)?;
+                }
+                Ok(())
+            }
+            Stmt::For {
+                index,
+                count,
+                mode,
+                body,
+            } => self.for_loop(index, count, *mode, body, frame),
+            Stmt::While { condition, body } => {
+                while self.truth(condition, frame)? {
+                    self.block_of(body, frame)?;
+                }
+                Ok(())
+            }
+            Stmt::If {
+                condition,
+                then,
+                otherwise,
+            } => match self.truth(condition, frame)? {
+                true => self.block_of(then, frame),
+                false => self.block_of(otherwise, frame),
+            },
+            Stmt::Check {
+                condition,
+                site,
+                arguments,
+            } => match self.truth(condition, frame)? {
+                true => Ok(()),
+                false => {
+                    let arguments = arguments
+                        .iter()
+                        .map(|argument| self.expr(argument, frame))
+                        .collect::<Run<_>>()?;
+                    Err(RunError::Failed {
+                        site: site.clone(),
+                        arguments,
+                    })
+                }
+            },
+            Stmt::Call { proc, arguments } => self.call(proc, arguments, frame),
+        }
+    }
+
+    fn for_loop(
+        &mut self,
+        index: &Name,
+        count: &Index,
+        mode: LoopMode,
+        body: &[Stmt],
+        frame: &mut Frame,
+    ) -> Run<()> {
+        let count = self.index(count, frame)?;
+        let bind = |frame: &mut Frame, at: i64| {
+            frame
+                .slots
+                .insert(index.clone(), Slot::Scalar(Some(Scalar::I64(at))));
+        };
+        if mode == LoopMode::Seq {
+            for at in 0..count {
+                bind(frame, at);
+                self.block_of(body, frame)?;
+            }
+            return Ok(());
+        }
+        self.traces.enter();
+        let mut failed = Ok(());
+        for at in (0..count).rev() {
+            bind(frame, at);
+            self.traces.iteration(at);
+            match self.block_of(body, frame) {
+                // Of several failures the first in order counts; it comes last here.
+                Err(error @ RunError::Failed { .. }) => failed = Err(error),
+                other => other?,
+            }
+        }
+        self.traces.leave();
+        failed
+    }
+
+    fn call(&mut self, name: &Name, arguments: &[Argument], frame: &mut Frame) -> Run<()> {
+        let Some(proc) = self.program.proc(name) else {
+            return Err(RunError::Broken(format!("there is no procedure `{name}`")));
+        };
+        let mut inner = Frame::default();
+        for (param, argument) in proc.params.iter().zip(arguments) {
+            let slot = match argument {
+                Argument::Value(expr) => Slot::Scalar(Some(self.expr(expr, frame)?)),
+                Argument::Out(_) => Slot::Scalar(None),
+                Argument::Buffer(buffer, index) => {
+                    let offset = self.index(index, frame)?;
+                    let view = self.view(buffer, frame)?;
+                    Slot::Buffer(Some(View {
+                        block: view.block,
+                        offset: view.offset + offset,
+                    }))
+                }
+                Argument::Owned(buffer) => {
+                    self.free(buffer, frame)?;
+                    Slot::Buffer(None)
+                }
+            };
+            inner.slots.insert(param.name.clone(), slot);
+        }
+        self.block_of(&proc.body, &mut inner)?;
+        self.take_results(proc, arguments, &inner, frame)
+    }
+
+    fn take_results(
+        &mut self,
+        proc: &Proc,
+        arguments: &[Argument],
+        inner: &Frame,
+        frame: &mut Frame,
+    ) -> Run<()> {
+        for (param, argument) in proc.params.iter().zip(arguments) {
+            if let Argument::Out(name) | Argument::Owned(name) = argument
+                && let Some(slot) = inner.slots.get(&param.name)
+            {
+                frame.slots.insert(name.clone(), slot.clone());
+            }
+        }
+        Ok(())
+    }
+
+    fn free(&mut self, buffer: &Name, frame: &mut Frame) -> Run<()> {
+        if let Some(Slot::Buffer(Some(view))) = frame.slots.insert(buffer.clone(), Slot::Buffer(None)) {
+            self.release(view);
+        }
+        Ok(())
+    }
+
+    fn view(&self, buffer: &Name, frame: &Frame) -> Run<View> {
+        match frame.slots.get(buffer) {
+            Some(Slot::Buffer(Some(view))) => Ok(*view),
+            Some(Slot::Buffer(None)) => {
+                Err(RunError::Broken(format!("`{buffer}` is used but holds nothing")))
+            }
+            _ => Err(RunError::Broken(format!("`{buffer}` is no buffer"))),
+        }
+    }
+
+    /// The block and the cell in it.
+    fn locate(&self, buffer: &Name, index: i64, frame: &Frame) -> Run<(usize, usize)> {
+        let view = self.view(buffer, frame)?;
+        let size = self.cells(view).len();
+        let at = usize::try_from(index + view.offset)
+            .ok()
+            .filter(|at| index >= 0 && *at < size);
+        match at {
+            Some(at) => Ok((view.block, at)),
+            None => Err(RunError::OutOfBounds {
+                buffer: buffer.clone(),
+                index,
+                size,
+            }),
+        }
+    }
+
+    fn read(&mut self, buffer: &Name, index: i64, frame: &Frame) -> Run<Scalar> {
+        let (block, at) = self.locate(buffer, index, frame)?;
+        self.traces.read(Place { block, cell: at }, buffer)?;
+        let found = self.heap.get(block).and_then(|block| *block.as_ref()?.get(at)?);
+        found.ok_or_else(|| RunError::Unwritten {
+            what: format!("`{buffer}[{index}]`"),
+        })
+    }
+
+    fn write(&mut self, buffer: &Name, index: i64, value: Scalar, frame: &Frame) -> Run<()> {
+        let (block, at) = self.locate(buffer, index, frame)?;
+        self.traces.write(Place { block, cell: at }, buffer)?;
+        if let Some(Some(cells)) = self.heap.get_mut(block)
+            && let Some(cell) = cells.get_mut(at)
+        {
+            *cell = Some(value);
+        }
+        Ok(())
+    }
+
+    fn truth(&mut self, expr: &Expr, frame: &Frame) -> Run<bool> {
+        match self.expr(expr, frame)? {
+            Scalar::Bool(value) => Ok(value),
+            _ => Err(RunError::Broken("a condition is no boolean".into())),
+        }
+    }
+
+    fn index(&self, index: &Index, frame: &Frame) -> Run<i64> {
+        let value = index.eval(&|name: &Name| match frame.slots.get(name) {
+            Some(Slot::Scalar(Some(Scalar::I64(value)))) => Some(*value),
+            _ => None,
+        });
+        value.ok_or_else(|| RunError::Broken(format!("the index {index} has no value")))
+    }
+
+    fn expr(&mut self, expr: &Expr, frame: &Frame) -> Run<Scalar> {
+        let ill_typed = || RunError::Broken("an operator on operands it does not take".into());
+        let failed = |error| RunError::Broken(format!("an unchecked operation failed: {error:?}"));
+        match expr {
+            Expr::Const(scalar) => Ok(*scalar),
+            Expr::Var(name) => match frame.slots.get(name) {
+                Some(Slot::Scalar(Some(value))) => Ok(*value),
+                Some(Slot::Scalar(None)) => Err(RunError::Unwritten {
+                    what: format!("`{name}`"),
+                }),
+                _ => Err(RunError::Broken(format!("`{name}` is no scalar"))),
+            },
+            Expr::Index(index) => Ok(Scalar::I64(self.index(index, frame)?)),
+            Expr::Load(buffer, index) => {
+                let index = self.index(index, frame)?;
+                self.read(buffer, index, frame)
+            }
+            Expr::Unary(op, argument) => op.eval(self.expr(argument, frame)?).ok_or_else(ill_typed),
+            Expr::Binary(op, left, right) => {
+                let (left, right) = (self.expr(left, frame)?, self.expr(right, frame)?);
+                op.eval(left, right).ok_or_else(ill_typed)?.map_err(failed)
+            }
+            Expr::Ternary(op, a, b, c) => {
+                let (a, b, c) = (self.expr(a, frame)?, self.expr(b, frame)?, self.expr(c, frame)?);
+                op.eval(a, b, c).ok_or_else(ill_typed)
+            }
+            Expr::Select(condition, then, otherwise) => match self.truth(condition, frame)? {
+                true => self.expr(then, frame),
+                false => self.expr(otherwise, frame),
+            },
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! The definition of Imp.
+//!
+//! ```text
+//! proc dot(n: i64, xs: read f32, ys: read f32, result: out f32) {
+//!   buffer tmp: f32
+//!   alloc tmp[n]
+//!   par for i < n {
+//!     tmp[i] = xs[i] * ys[i]
+//!   }
+//!   var acc: f32 = 0.0f32
+//!   for j < n {
+//!     acc = acc + tmp[j]
+//!   }
+//!   result = acc
+//!   free tmp
+//! }
+//! ```
+//!
+//! - Memory is flat: a buffer is a block of scalars of one type, reached by one index.
+//! - An index is a polynomial over `i64` variables; everything else that decides where to read is bound to a name first.
+//! - Names are bound once per procedure.
+//! - A failed check ends the call with the error of its site; what was allocated is freed on the way out.
+
+use almach_base::{Code, Name, Span};
+use almach_nat::Poly;
+use almach_value::{BinOp, Scalar, ScalarType, TernOp, UnOp};
+
+/// An index, a size or a number of iterations.
+pub type Index = Poly<Name>;
+
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Program {
+    pub procs: Vec<Proc>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Proc {
+    pub name: Name,
+    pub params: Vec<Param>,
+    pub body: Vec<Stmt>,
+    pub span: Span,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Param {
+    pub name: Name,
+    pub ty: ScalarType,
+    pub passing: Passing,
+}
+
+/// How a parameter is handed over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Passing {
+    /// A scalar.
+    Value,
+    /// A scalar variable of the caller, which the procedure writes.
+    Out,
+    /// A buffer that is only read.
+    Read,
+    /// A buffer whose cells are written (and may be read).
+    Write,
+    /// A buffer variable of the caller: the procedure allocates it.
+    Owned,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Expr {
+    Const(Scalar),
+    Var(Name),
+    /// An index as an `i64`.
+    Index(Index),
+    Load(Name, Index),
+    Unary(UnOp, Box<Expr>),
+    Binary(BinOp, Box<Expr>, Box<Expr>),
+    Ternary(TernOp, Box<Expr>, Box<Expr>, Box<Expr>),
+    /// Evaluates the condition, then one of the others.
+    Select(Box<Expr>, Box<Expr>, Box<Expr>),
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Stmt {
+    /// A scalar that keeps its value.
+    Let {
+        name: Name,
+        ty: ScalarType,
+        value: Expr,
+    },
+    /// A scalar variable; without a value it is written before it is read.
+    Var {
+        name: Name,
+        ty: ScalarType,
+        value: Option<Expr>,
+    },
+    Assign {
+        name: Name,
+        value: Expr,
+    },
+    Store {
+        buffer: Name,
+        index: Index,
+        value: Expr,
+    },
+    /// A buffer variable that owns nothing yet.
+    Buffer {
+        name: Name,
+        ty: ScalarType,
+        space: Space,
+    },
+    /// Gives an owned buffer new, unwritten cells; what it held before is freed. Running out of memory is an error at
+    /// the span.
+    Alloc {
+        buffer: Name,
+        size: Index,
+        span: Span,
+    },
+    Free(Name),
+    /// Exchanges what two owned buffers hold.
+    Swap(Name, Name),
+    /// Copies cells of one buffer to another; the two do not overlap.
+    Copy {
+        to: Name,
+        to_index: Index,
+        from: Name,
+        from_index: Index,
+        count: Index,
+    },
+    For {
+        index: Name,
+        count: Index,
+        mode: LoopMode,
+        body: Vec<Stmt>,
+    },
+    While {
+        condition: Expr,
+        body: Vec<Stmt>,
+    },
+    If {
+        condition: Expr,
+        then: Vec<Stmt>,
+        otherwise: Vec<Stmt>,
+    },
+    /// Ends the call with the site's error where the condition is false.
+    Check {
+        condition: Expr,
+        site: Site,
+        arguments: Vec<Expr>,
+    },
+    Call {
+        proc: Name,
+        arguments: Vec<Argument>,
+    },
+    /// What follows was made from this place in the source.
+    At(Span),
+}
+
+/// Where a buffer lives. On a CPU all are the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Space {
+    Host,
+    Global,
+    Local,
+    Private,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LoopMode {
+    Seq,
+    /// Iterations run at once, on threads.
+    Par,
+    /// Iterations run at once, on the lanes of one processor.
+    Simd,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Argument {
+    Value(Expr),
+    Out(Name),
+    /// A buffer from this cell on.
+    Buffer(Name, Index),
+    Owned(Name),
+}
+
+/// A place where a call may end with an error.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Site {
+    pub code: Code,
+    pub span: Span,
+    /// The message; `{}` stands for the next argument.
+    pub text: Name,
+}
+
+impl Expr {
+    pub fn var(name: &Name) -> Expr {
+        Expr::Var(name.clone())
+    }
+
+    pub fn int(value: i64) -> Expr {
+        Expr::Const(Scalar::I64(value))
+    }
+
+    pub fn unary(op: UnOp, argument: Expr) -> Expr {
+        Expr::Unary(op, Box::new(argument))
+    }
+
+    pub fn binary(op: BinOp, left: Expr, right: Expr) -> Expr {
+        Expr::Binary(op, Box::new(left), Box::new(right))
+    }
+
+    pub fn ternary(op: TernOp, a: Expr, b: Expr, c: Expr) -> Expr {
+        Expr::Ternary(op, Box::new(a), Box::new(b), Box::new(c))
+    }
+
+    pub fn select(condition: Expr, then: Expr, otherwise: Expr) -> Expr {
+        Expr::Select(Box::new(condition), Box::new(then), Box::new(otherwise))
+    }
+}
+
+impl Program {
+    pub fn proc(&self, name: &str) -> Option<&Proc> {
+        self.procs.iter().find(|proc| &*proc.name == name)
+    }
+}
+
+impl Site {
+    /// The message with its arguments, as text, filled in.
+    pub fn message(&self, arguments: &[String]) -> String {
+        let mut result = String::new();
+        let mut arguments = arguments.iter();
+        let mut pieces = self.text.split("{}");
+        result.extend(pieces.next());
+        for piece in pieces {
+            result.push_str(arguments.next().map_or("{}", String::as_str));
+            result.push_str(piece);
+        }
+        result
+    }
+}

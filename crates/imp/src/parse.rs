@@ -1,0 +1,528 @@
+//! Parser for the text that `print` writes.
+
+use crate::ir::{Argument, Expr, Index, LoopMode, Param, Passing, Proc, Program, Site, Space, Stmt};
+use crate::lex::{ParseError, Token, tokens};
+use crate::print::infix;
+use almach_base::{FileId, Name, Span, codes};
+use almach_value::ir_text::{binary_from_name, scalar_from_text, ternary_from_name, unary_from_name};
+use almach_value::{BinOp, ScalarType};
+
+/// A whole program.
+pub fn parse(text: &str) -> Result<Program, ParseError> {
+    let mut parser = Parser {
+        tokens: tokens(text)?,
+        next: 0,
+    };
+    let mut program = Program::default();
+    while *parser.peek() != Token::End {
+        program.procs.push(parser.proc()?);
+    }
+    Ok(program)
+}
+
+struct Parser {
+    tokens: Vec<(Token, usize)>,
+    next: usize,
+}
+
+type Parse<T> = Result<T, ParseError>;
+
+impl Parser {
+    fn peek(&self) -> &Token {
+        self.peek_at(0)
+    }
+
+    fn peek_at(&self, ahead: usize) -> &Token {
+        self.tokens
+            .get(self.next + ahead)
+            .map_or(&Token::End, |(token, _)| token)
+    }
+
+    fn expected<T>(&self, what: &str) -> Parse<T> {
+        let at = self
+            .tokens
+            .get(self.next)
+            .or(self.tokens.last())
+            .map_or(0, |(_, at)| *at);
+        Err(ParseError {
+            at,
+            message: format!("expected {what}, found {:?}", self.peek()),
+        })
+    }
+
+    fn take(&mut self, symbol: &str) -> bool {
+        let found = match self.peek() {
+            Token::Symbol(next) => *next == symbol,
+            Token::Ident(next) => next == symbol,
+            _ => false,
+        };
+        self.next += usize::from(found);
+        found
+    }
+
+    fn expect(&mut self, symbol: &str) -> Parse<()> {
+        match self.take(symbol) {
+            true => Ok(()),
+            false => self.expected(&format!("`{symbol}`")),
+        }
+    }
+
+    fn ident(&mut self) -> Parse<Name> {
+        match self.peek().clone() {
+            Token::Ident(name) => {
+                self.next += 1;
+                Ok(Name::from(name))
+            }
+            _ => self.expected("a name"),
+        }
+    }
+
+    fn integer(&mut self) -> Parse<i64> {
+        match self.peek() {
+            Token::Number(text) => match text.parse() {
+                Ok(value) => {
+                    self.next += 1;
+                    Ok(value)
+                }
+                Err(_) => self.expected("a number"),
+            },
+            _ => self.expected("a number"),
+        }
+    }
+
+    fn scalar_type(&mut self) -> Parse<ScalarType> {
+        let name = self.ident()?;
+        match ScalarType::from_name(&name) {
+            Some(ty) => Ok(ty),
+            None => self.expected("a scalar type"),
+        }
+    }
+
+    fn comma_separated<T>(&mut self, mut one: impl FnMut(&mut Parser) -> Parse<T>) -> Parse<Vec<T>> {
+        self.expect("(")?;
+        let mut result = Vec::new();
+        if self.take(")") {
+            return Ok(result);
+        }
+        loop {
+            result.push(one(self)?);
+            if self.take(")") {
+                return Ok(result);
+            }
+            self.expect(",")?;
+        }
+    }
+
+    fn proc(&mut self) -> Parse<Proc> {
+        self.expect("proc")?;
+        let name = self.ident()?;
+        let params = self.comma_separated(Parser::param)?;
+        let body = self.block()?;
+        Ok(Proc {
+            name,
+            params,
+            body,
+            span: Span::NONE,
+        })
+    }
+
+    fn param(&mut self) -> Parse<Param> {
+        let name = self.ident()?;
+        self.expect(":")?;
+        let passing = match () {
+            () if self.take("out") => Passing::Out,
+            () if self.take("read") => Passing::Read,
+            () if self.take("write") => Passing::Write,
+            () if self.take("owned") => Passing::Owned,
+            () => Passing::Value,
+        };
+        Ok(Param {
+            name,
+            ty: self.scalar_type()?,
+            passing,
+        })
+    }
+
+    fn block(&mut self) -> Parse<Vec<Stmt>> {
+        self.expect("{")?;
+        let mut stmts = Vec::new();
+        while !self.take("}") {
+            stmts.push(self.stmt()?);
+        }
+        Ok(stmts)
+    }
+
+    fn stmt(&mut self) -> Parse<Stmt> {
+        let Token::Ident(word) = self.peek().clone() else {
+            return self.expected("a statement");
+        };
+        let keyword = !matches!(self.peek_at(1), Token::Symbol("=" | "["));
+        match word.as_str() {
+            "let" | "var" if keyword => self.scalar_stmt(&word),
+            "buffer" | "alloc" | "free" | "swap" | "copy" if keyword => self.buffer_stmt(&word),
+            "for" | "par" | "simd" | "while" | "if" if keyword => self.nested_stmt(&word),
+            "check" if keyword => self.check_stmt(),
+            "call" if keyword => {
+                self.next += 1;
+                let proc = self.ident()?;
+                let arguments = self.comma_separated(Parser::argument)?;
+                Ok(Stmt::Call { proc, arguments })
+            }
+            _ => {
+                let name = self.ident()?;
+                if self.take("[") {
+                    let index = self.index()?;
+                    self.expect("]")?;
+                    self.expect("=")?;
+                    return Ok(Stmt::Store {
+                        buffer: name,
+                        index,
+                        value: self.expr()?,
+                    });
+                }
+                self.expect("=")?;
+                Ok(Stmt::Assign {
+                    name,
+                    value: self.expr()?,
+                })
+            }
+        }
+    }
+
+    fn scalar_stmt(&mut self, word: &str) -> Parse<Stmt> {
+        self.next += 1;
+        let name = self.ident()?;
+        self.expect(":")?;
+        let ty = self.scalar_type()?;
+        if word == "let" {
+            self.expect("=")?;
+            return Ok(Stmt::Let {
+                name,
+                ty,
+                value: self.expr()?,
+            });
+        }
+        let value = match self.take("=") {
+            true => Some(self.expr()?),
+            false => None,
+        };
+        Ok(Stmt::Var { name, ty, value })
+    }
+
+    fn buffer_stmt(&mut self, word: &str) -> Parse<Stmt> {
+        self.next += 1;
+        let name = self.ident()?;
+        Ok(match word {
+            "buffer" => {
+                self.expect(":")?;
+                let space = match () {
+                    () if self.take("global") => Space::Global,
+                    () if self.take("local") => Space::Local,
+                    () if self.take("private") => Space::Private,
+                    () => Space::Host,
+                };
+                Stmt::Buffer {
+                    name,
+                    ty: self.scalar_type()?,
+                    space,
+                }
+            }
+            "alloc" => Stmt::Alloc {
+                buffer: name,
+                size: self.bracketed()?,
+                span: Span::NONE,
+            },
+            "free" => Stmt::Free(name),
+            "swap" => {
+                self.expect(",")?;
+                Stmt::Swap(name, self.ident()?)
+            }
+            _ => {
+                let to_index = self.bracketed()?;
+                self.expect("=")?;
+                let from = self.ident()?;
+                let from_index = self.bracketed()?;
+                self.expect("for")?;
+                Stmt::Copy {
+                    to: name,
+                    to_index,
+                    from,
+                    from_index,
+                    count: self.index()?,
+                }
+            }
+        })
+    }
+
+    fn bracketed(&mut self) -> Parse<Index> {
+        self.expect("[")?;
+        let index = self.index()?;
+        self.expect("]")?;
+        Ok(index)
+    }
+
+    fn nested_stmt(&mut self, word: &str) -> Parse<Stmt> {
+        self.next += 1;
+        match word {
+            "while" => {
+                let condition = self.expr()?;
+                Ok(Stmt::While {
+                    condition,
+                    body: self.block()?,
+                })
+            }
+            "if" => {
+                let condition = self.expr()?;
+                let then = self.block()?;
+                let otherwise = match self.take("else") {
+                    true => self.block()?,
+                    false => Vec::new(),
+                };
+                Ok(Stmt::If {
+                    condition,
+                    then,
+                    otherwise,
+                })
+            }
+            _ => {
+                let mode = match word {
+                    "par" => LoopMode::Par,
+                    "simd" => LoopMode::Simd,
+                    _ => LoopMode::Seq,
+                };
+                if word != "for" {
+                    self.expect("for")?;
+                }
+                let index = self.ident()?;
+                self.expect("<")?;
+                let count = self.index()?;
+                Ok(Stmt::For {
+                    index,
+                    count,
+                    mode,
+                    body: self.block()?,
+                })
+            }
+        }
+    }
+
+    /// `check c else E0801("text" 0:1-2, a, b)`.
+    fn check_stmt(&mut self) -> Parse<Stmt> {
+        self.next += 1;
+        let condition = self.expr()?;
+        self.expect("else")?;
+        let code = self.ident()?;
+        let Some(info) = codes::find(&code) else {
+            return self.expected("a code of the catalogue");
+        };
+        self.expect("(")?;
+        let Token::Text(text) = self.peek().clone() else {
+            return self.expected("a text");
+        };
+        self.next += 1;
+        let mut numbers = [0u32; 3];
+        for (slot, separator) in numbers.iter_mut().zip([":", "-", ""]) {
+            *slot = match u32::try_from(self.integer()?) {
+                Ok(number) => number,
+                Err(_) => return self.expected("a position"),
+            };
+            if !separator.is_empty() {
+                self.expect(separator)?;
+            }
+        }
+        let [file, start, end] = numbers;
+        let site = Site {
+            code: info.code,
+            span: Span {
+                file: FileId(file),
+                start,
+                end,
+            },
+            text: Name::from(text),
+        };
+        let mut arguments = Vec::new();
+        while self.take(",") {
+            arguments.push(self.expr()?);
+        }
+        self.expect(")")?;
+        Ok(Stmt::Check {
+            condition,
+            site,
+            arguments,
+        })
+    }
+
+    fn argument(&mut self) -> Parse<Argument> {
+        let keyword = matches!(self.peek_at(1), Token::Ident(_));
+        match () {
+            () if keyword && self.take("out") => Ok(Argument::Out(self.ident()?)),
+            () if keyword && self.take("owned") => Ok(Argument::Owned(self.ident()?)),
+            () if keyword && self.take("buffer") => {
+                let name = self.ident()?;
+                Ok(Argument::Buffer(name, self.bracketed()?))
+            }
+            () => Ok(Argument::Value(self.expr()?)),
+        }
+    }
+
+    /// One operator at most: everything nested is in parentheses.
+    fn expr(&mut self) -> Parse<Expr> {
+        let left = self.operand()?;
+        let Token::Symbol(symbol) = *self.peek() else {
+            return Ok(left);
+        };
+        match INFIX.iter().find(|op| infix(**op) == Some(symbol)) {
+            None => Ok(left),
+            Some(op) => {
+                self.next += 1;
+                Ok(Expr::binary(*op, left, self.operand()?))
+            }
+        }
+    }
+
+    fn operand(&mut self) -> Parse<Expr> {
+        match self.peek().clone() {
+            Token::Symbol("(") => {
+                self.next += 1;
+                let inner = self.expr()?;
+                self.expect(")")?;
+                Ok(inner)
+            }
+            Token::Symbol("{") => {
+                self.next += 1;
+                let index = self.index()?;
+                self.expect("}")?;
+                Ok(Expr::Index(index))
+            }
+            Token::Symbol("-") => {
+                self.next += 1;
+                match self.peek().clone() {
+                    Token::Number(text) => self.literal(&format!("-{text}")),
+                    Token::Ident(text) => self.literal(&format!("-{text}")),
+                    _ => self.expected("a number"),
+                }
+            }
+            Token::Number(text) => self.literal(&text),
+            Token::Ident(word) => {
+                if let Some(scalar) = scalar_from_text(&word) {
+                    self.next += 1;
+                    return Ok(Expr::Const(scalar));
+                }
+                self.next += 1;
+                match self.peek() {
+                    Token::Symbol("[") => Ok(Expr::Load(Name::from(word), self.bracketed()?)),
+                    Token::Symbol("(") => {
+                        let arguments = self.comma_separated(Parser::expr)?;
+                        self.application(&word, arguments)
+                    }
+                    _ => Ok(Expr::Var(Name::from(word))),
+                }
+            }
+            _ => self.expected("an expression"),
+        }
+    }
+
+    fn literal(&mut self, text: &str) -> Parse<Expr> {
+        match scalar_from_text(text) {
+            Some(scalar) => {
+                self.next += 1;
+                Ok(Expr::Const(scalar))
+            }
+            None => self.expected("a literal with its type"),
+        }
+    }
+
+    fn application(&mut self, word: &str, arguments: Vec<Expr>) -> Parse<Expr> {
+        let mut arguments = arguments.into_iter();
+        match (
+            arguments.next(),
+            arguments.next(),
+            arguments.next(),
+            arguments.next(),
+        ) {
+            (Some(a), None, ..) => match unary_from_name(word) {
+                Some(op) => Ok(Expr::unary(op, a)),
+                None => self.expected("an operator of one argument"),
+            },
+            (Some(a), Some(b), None, _) => match binary_from_name(word) {
+                Some(op) => Ok(Expr::binary(op, a, b)),
+                None => self.expected("an operator of two arguments"),
+            },
+            (Some(a), Some(b), Some(c), None) if word == "select" => Ok(Expr::select(a, b, c)),
+            (Some(a), Some(b), Some(c), None) => match ternary_from_name(word) {
+                Some(op) => Ok(Expr::ternary(op, a, b, c)),
+                None => self.expected("an operator of three arguments"),
+            },
+            _ => self.expected("an operator"),
+        }
+    }
+
+    fn index(&mut self) -> Parse<Index> {
+        let mut sum = match self.take("-") {
+            true => -self.index_product()?,
+            false => self.index_product()?,
+        };
+        loop {
+            match () {
+                () if self.take("+") => sum = sum + self.index_product()?,
+                () if self.take("-") => sum = sum - self.index_product()?,
+                () => return Ok(sum),
+            }
+        }
+    }
+
+    fn index_product(&mut self) -> Parse<Index> {
+        let mut product = self.index_atom()?;
+        loop {
+            match () {
+                () if self.take("*") => product = product * self.index_atom()?,
+                () if self.take("/") => product = product.div(&self.index_atom()?),
+                () if self.take("%") => product = product.rem(&self.index_atom()?),
+                () => return Ok(product),
+            }
+        }
+    }
+
+    fn index_atom(&mut self) -> Parse<Index> {
+        if self.take("(") {
+            let inner = self.index()?;
+            self.expect(")")?;
+            return Ok(inner);
+        }
+        match self.peek() {
+            Token::Number(_) => Ok(Index::constant(self.integer()?)),
+            _ => Ok(Index::var(self.ident()?)),
+        }
+    }
+}
+
+const INFIX: [BinOp; 16] = [
+    BinOp::Add,
+    BinOp::Sub,
+    BinOp::Mul,
+    BinOp::Div,
+    BinOp::Rem,
+    BinOp::Shl,
+    BinOp::Shr,
+    BinOp::And,
+    BinOp::Or,
+    BinOp::Xor,
+    BinOp::Eq,
+    BinOp::Ne,
+    BinOp::Lt,
+    BinOp::Le,
+    BinOp::Gt,
+    BinOp::Ge,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operator_has_one_notation() {
+        for op in INFIX {
+            assert!(infix(op).is_some(), "{op:?}");
+        }
+    }
+}
