@@ -67,7 +67,10 @@ const BINARY: &[(BinOp, &str)] = &[
 ];
 
 pub fn binary_name(op: BinOp) -> &'static str {
-    BINARY.iter().find(|(known, _)| *known == op).map_or("", |(_, name)| name)
+    BINARY
+        .iter()
+        .find(|(known, _)| *known == op)
+        .map_or("", |(_, name)| name)
 }
 
 pub fn binary_from_name(name: &str) -> Option<BinOp> {
@@ -152,7 +155,12 @@ mod tests {
 
     #[test]
     fn operators_read_back() {
-        for op in [UnOp::Neg, UnOp::Convert(ScalarType::U16), UnOp::FromBits, UnOp::Erf] {
+        for op in [
+            UnOp::Neg,
+            UnOp::Convert(ScalarType::U16),
+            UnOp::FromBits,
+            UnOp::Erf,
+        ] {
             assert_eq!(unary_from_name(&unary_name(op)), Some(op));
         }
         for (op, _) in BINARY {

@@ -1,0 +1,123 @@
+//! Ways a running program fails, with their codes and messages: one text for the interpreters and for every back end.
+
+use crate::ops::OpError;
+use almach_base::{Code, codes::runtime};
+
+/// A way to fail that comes with the language (a user's `assert` brings its own text).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Failure {
+    /// Index, size.
+    IndexOutOfBounds,
+    DivisionByZero,
+    /// Count.
+    NegativeShift,
+    /// Exponent.
+    NegativeExponent,
+    /// Wanted, found.
+    SizeMismatch,
+    /// Size.
+    NegativeSize,
+    /// Size, divisor.
+    NotDivisible,
+    /// First element, number of elements, step, size of the array.
+    SliceOutOfBounds,
+    /// Index.
+    ScatterConflict,
+    /// Index.
+    NotAPermutation,
+    /// Number of elements.
+    OutOfMemory,
+    /// Limit.
+    RecursionTooDeep,
+    EmptyArray,
+    /// Reference, number of nodes.
+    BadReference,
+    BadOffsets,
+    /// Step of a `range` is zero.
+    ZeroStep,
+}
+
+impl Failure {
+    pub fn code(self) -> Code {
+        match self {
+            Failure::IndexOutOfBounds => runtime::INDEX_OUT_OF_BOUNDS,
+            Failure::DivisionByZero | Failure::ZeroStep => runtime::DIVISION_BY_ZERO,
+            Failure::NegativeShift => runtime::NEGATIVE_SHIFT,
+            Failure::NegativeExponent => runtime::NEGATIVE_EXPONENT,
+            Failure::SizeMismatch => runtime::SIZE_MISMATCH,
+            Failure::NegativeSize => runtime::NEGATIVE_SIZE,
+            Failure::NotDivisible => runtime::NOT_DIVISIBLE,
+            Failure::SliceOutOfBounds => runtime::SLICE_OUT_OF_BOUNDS,
+            Failure::ScatterConflict => runtime::SCATTER_CONFLICT,
+            Failure::NotAPermutation => runtime::NOT_A_PERMUTATION,
+            Failure::OutOfMemory => runtime::OUT_OF_MEMORY,
+            Failure::RecursionTooDeep => runtime::RECURSION_TOO_DEEP,
+            Failure::EmptyArray => runtime::EMPTY_ARRAY,
+            Failure::BadReference => runtime::BAD_REFERENCE,
+            Failure::BadOffsets => runtime::BAD_OFFSETS,
+        }
+    }
+
+    /// The message; `{}` stands for the next of the values that the variant's documentation lists.
+    pub fn text(self) -> &'static str {
+        match self {
+            Failure::IndexOutOfBounds => "index {} is out of bounds for an array of size {}",
+            Failure::DivisionByZero => "division by zero",
+            Failure::NegativeShift => "negative shift count {}",
+            Failure::NegativeExponent => "negative exponent {}",
+            Failure::SizeMismatch => "expected size {}, found {}",
+            Failure::NegativeSize => "negative size {}",
+            Failure::NotDivisible => "size {} is not divisible by {}",
+            Failure::SliceOutOfBounds => {
+                "a slice from {} of {} elements with step {} reaches outside an array of size {}"
+            }
+            Failure::ScatterConflict => "two different values are written to index {}",
+            Failure::NotAPermutation => "the indices are not a permutation: see index {}",
+            Failure::OutOfMemory => "not enough memory for {} elements",
+            Failure::RecursionTooDeep => "recursion deeper than {}",
+            Failure::EmptyArray => "the array is empty",
+            Failure::BadReference => "reference {} is to no node of {}",
+            Failure::BadOffsets => "the offsets do not start at 0, increase, and end at the size of the data",
+            Failure::ZeroStep => "the step of a range is zero",
+        }
+    }
+
+    /// The message with its values filled in.
+    pub fn message(self, values: &[i128]) -> String {
+        let mut values = values.iter();
+        let mut pieces = self.text().split("{}");
+        let mut result = pieces.next().unwrap_or_default().to_string();
+        for piece in pieces {
+            match values.next() {
+                Some(value) => result.push_str(&value.to_string()),
+                None => result.push_str("{}"),
+            }
+            result.push_str(piece);
+        }
+        result
+    }
+}
+
+impl From<OpError> for Failure {
+    fn from(error: OpError) -> Failure {
+        match error {
+            OpError::DivisionByZero => Failure::DivisionByZero,
+            OpError::NegativeShift => Failure::NegativeShift,
+            OpError::NegativeExponent => Failure::NegativeExponent,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_filled_in() {
+        assert_eq!(
+            Failure::IndexOutOfBounds.message(&[5, 3]),
+            "index 5 is out of bounds for an array of size 3"
+        );
+        assert_eq!(Failure::DivisionByZero.message(&[]), "division by zero");
+    }
+}
