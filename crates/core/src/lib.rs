@@ -5,6 +5,7 @@ pub mod build;
 pub mod check;
 pub mod ir;
 pub mod names;
+pub mod parse;
 pub mod print;
 pub mod types;
 pub mod typing;

@@ -214,4 +214,23 @@ Write instead:
     FILE_TOO_LARGE = "E0119", "a file is too large", "
 Source files may have up to 4 GiB. Large data belongs in a file that the program is given as an argument.
 ";
+
+    IR_TEXT = "E0190", "the text of an intermediate stage cannot be read", "
+Programs can be printed at any stage of the compiler (`almach emit --stage core`), edited, and read back. The text that
+was to be read does not follow the syntax of its stage at the place shown.
+
+Erroneous:
+
+    fun f (x: i32): i32 =
+      let y: i32 = x +
+      in y
+
+Write instead:
+
+    fun f (x: i32): i32 =
+      let y: i32 = x + 1i32
+      in y
+
+Printing the program again with `almach emit` shows the syntax that is expected.
+";
 }
