@@ -3,12 +3,16 @@
 
 pub mod array;
 pub mod buffer;
+pub mod collect;
 pub mod compare;
+pub mod conform;
 pub mod datum;
 mod erf;
 pub mod failure;
 pub mod ir_text;
 pub mod ops;
+pub mod parse;
+pub mod print;
 pub mod raw;
 pub mod scalar;
 pub mod ty;
@@ -16,15 +20,21 @@ pub mod value;
 
 pub use array::{ArrayValue, ElementShape, Elements, RowLengths, ShapeError};
 pub use buffer::{Buffer, buffer_of};
+pub use collect::{CollectError, collect, element_shape};
 pub use compare::{approximately_equal, same};
+pub use conform::{Nonconformity, Sizes, conforms, conforms_with};
 pub use datum::{Cell, Datum, NodeReferences, NodeTable, References, TableError};
 pub use failure::Failure;
 pub use ops::{BinOp, OpError, TernOp, UnOp};
+pub use parse::{ReadError, parse};
+pub use print::{Extent, print};
 pub use scalar::{Scalar, ScalarType};
-pub use ty::{Constructor, DimType, SumType, ValueType};
+pub use ty::{Constructor, DimType, Scoped, ScopedSum, SumType, ValueType};
 pub use value::{SumValue, Value};
 
 #[cfg(test)]
 mod ops_tests;
+#[cfg(test)]
+mod text_tests;
 #[cfg(test)]
 mod value_tests;
