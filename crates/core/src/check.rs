@@ -34,7 +34,7 @@ use crate::ir::{
 };
 use crate::typing::{Signatures, Supply, TypeError, Typed, result_type_for_pattern};
 use crate::{build, print};
-use almach_base::{Diagnostic, Span, codes};
+use almach_base::{Diagnostic, Span, compiler_bug};
 use scope::{Placement, Scope};
 use std::fmt;
 use std::ops::Deref;
@@ -109,15 +109,15 @@ pub fn check(program: Program, pass: &str) -> Result<Checked<Program>, Box<Check
 
 fn diagnostic(failure: &Failure, pass: &str) -> Diagnostic {
     let rule = failure.error.rule;
-    let title = format!("the compiler has a bug: `{pass}` made a program that breaks {rule}");
-    let mut diagnostic = Diagnostic::error(codes::bugs::COMPILER_BUG, failure.span, title)
+    let what = format!("`{pass}` made a program that breaks {rule}");
+    let mut diagnostic = compiler_bug(failure.span, what)
         .label(failure.error.message.clone())
         .note(format!("{rule}: {}", failure.error.message))
         .note(format!("in {}", failure.place));
     if let Some(stmt) = &failure.stmt {
         diagnostic = diagnostic.note(format!("at the statement `{stmt}`"));
     }
-    diagnostic.help("please report this with the program that shows it")
+    diagnostic
 }
 
 /// A broken rule with its place.

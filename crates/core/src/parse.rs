@@ -22,14 +22,14 @@ use std::collections::HashMap;
 const MAX_DEPTH: usize = 5_000;
 
 /// Reads a program. Statements without a place of their own get that of their text.
-pub fn parse_program(text: &str, file: FileId) -> Result<Program, Diagnostic> {
+pub fn parse_program(text: &str, file: FileId) -> Result<Program, Box<Diagnostic>> {
     let tokens = lex::tokens(text, file)?;
     let mut parser = Parser::new(text, tokens, file);
     parser.declare();
     parser.program()
 }
 
-type Parsed<T> = Result<T, Diagnostic>;
+type Parsed<T> = Result<T, Box<Diagnostic>>;
 
 struct Parser<'t> {
     text: &'t str,
@@ -446,21 +446,21 @@ impl<'t> Parser<'t> {
         Span::new(self.file, start, end.max(start))
     }
 
-    fn expected(&self, what: &str) -> Diagnostic {
+    fn expected(&self, what: &str) -> Box<Diagnostic> {
         match self.peek() {
             Some(token) => self.error(format!("expected {what}, found `{}`", token.text(self.text))),
             None => self.error(format!("expected {what}, found the end")),
         }
     }
 
-    fn error(&self, message: impl Into<String>) -> Diagnostic {
+    fn error(&self, message: impl Into<String>) -> Box<Diagnostic> {
         let (start, end) = self.peek().map_or((self.text.len(), self.text.len()), |token| {
             (token.start, token.end)
         });
         self.error_at(start, end, message)
     }
 
-    fn error_at(&self, start: usize, end: usize, message: impl Into<String>) -> Diagnostic {
+    fn error_at(&self, start: usize, end: usize, message: impl Into<String>) -> Box<Diagnostic> {
         lex::error(Span::new(self.file, start, end), message)
     }
 }

@@ -33,12 +33,12 @@ const SYMBOLS: [&str; 36] = [
     ".", "=", "|", "+", "-", "*", "/", "%", "&", "^", "\\", "@", "#", "?", "!", ";", "~",
 ];
 
-pub(super) fn error(span: Span, message: impl Into<String>) -> Diagnostic {
+pub(super) fn error(span: Span, message: impl Into<String>) -> Box<Diagnostic> {
     let message = message.into();
-    Diagnostic::error(codes::syntax::IR_TEXT, span, message.clone()).label(message)
+    Box::new(Diagnostic::error(codes::syntax::IR_TEXT, span, message.clone()).label(message))
 }
 
-pub(super) fn tokens(text: &str, file: FileId) -> Result<Vec<Token>, Diagnostic> {
+pub(super) fn tokens(text: &str, file: FileId) -> Result<Vec<Token>, Box<Diagnostic>> {
     let mut tokens = Vec::new();
     let mut at = 0;
     while let Some(rest) = text.get(at..)
