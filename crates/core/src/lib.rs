@@ -7,6 +7,7 @@ pub mod ir;
 pub mod names;
 pub mod parse;
 pub mod print;
+pub mod random;
 pub mod types;
 pub mod typing;
 pub mod visit;

@@ -5,6 +5,7 @@ use crate::visit::{Walk, walk_function};
 use almach_prim::Prim;
 use almach_value::{BinOp, TernOp, UnOp};
 use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
 const KEYWORDS: [&str; 30] = [
     "array", "assert", "case", "ccall", "data", "do", "else", "end", "entry", "false", "for", "foreign",
@@ -54,11 +55,15 @@ pub fn ternary(name: &str) -> Option<TernOp> {
 
 /// Words that no identifier may be.
 pub fn is_reserved(word: &str) -> bool {
-    KEYWORDS.contains(&word)
-        || Prim::from_name(word).is_some()
-        || unary(word).is_some()
-        || binary(BinaryForm::Prefix, word).is_some()
-        || ternary(word).is_some()
+    static RESERVED: OnceLock<HashSet<&'static str>> = OnceLock::new();
+    let reserved = RESERVED.get_or_init(|| {
+        let prims = Prim::ALL.iter().map(|prim| prim.name());
+        let unary = UnOp::all().map(unary_name);
+        let binary = BinOp::ALL.into_iter().map(BinOp::name);
+        let words = KEYWORDS.into_iter().chain(prims).chain(unary).chain(binary);
+        words.chain([TernOp::Fma.name()]).collect()
+    });
+    reserved.contains(word)
 }
 
 pub fn is_identifier(word: &str) -> bool {

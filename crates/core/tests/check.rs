@@ -43,7 +43,10 @@ fn the_diagnostic_names_pass_rule_function_and_statement() {
     );
     let notes = failure.diagnostic.notes.join("\n");
     assert!(notes.contains("in the function `f`"), "{notes}");
-    assert!(notes.contains("at the statement `let y_1: i32 = x_0 + 1i64`"), "{notes}");
+    assert!(
+        notes.contains("at the statement `let y_1: i32 = x_0 + 1i64`"),
+        "{notes}"
+    );
 }
 
 #[test]

@@ -41,7 +41,7 @@ pub fn canonical(program: &Program, spans: Spans) -> String {
         entry.span = Span::NONE;
     }
     program.next_var = 0;
-    format!("{program:#?}")
+    format!("{program:?}")
 }
 
 struct Renamer {
