@@ -27,7 +27,7 @@ pub use datum::{Cell, Datum, NodeReferences, NodeTable, References, TableError};
 pub use failure::Failure;
 pub use ops::{BinOp, OpError, TernOp, UnOp};
 pub use parse::{ReadError, parse};
-pub use print::{Extent, print};
+pub use print::{Extent, print, unfolds_reasonably};
 pub use scalar::{Scalar, ScalarType};
 pub use ty::{Constructor, DimType, Scoped, ScopedSum, SumType, ValueType};
 pub use value::{SumValue, Value};

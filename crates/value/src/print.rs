@@ -422,7 +422,7 @@ fn node_part(value: Value, ty: Scoped<'_>, references: References) -> Item<'_> {
 }
 
 /// Whether a node's unfolding ends and is not far larger than its table.
-fn unfolds_reasonably(table: &NodeTable, root: usize) -> bool {
+pub fn unfolds_reasonably(table: &NodeTable, root: usize) -> bool {
     let children = children_of(table);
     let count = table.nodes.len();
     let limit = 16 * count as u64 + 1024;

@@ -119,4 +119,44 @@ relative, `-- !` an error that contains this text.
 
 Put the others into files.
 ";
+    ELEMENT_TYPE_MISMATCH = "E0920", "a file holds another type of numbers than expected", "
+A `.npy` or `.npz` file says which type its numbers have, and they are never converted silently: a program that
+expects `[]f32` does not read a file of 64-bit floats.
+
+    np.save('xs.npy', np.array([1.0, 2.0]))                     -- 64-bit floats
+    almach run dot.alm xs.npy xs.npy                            -- expects []f32
+
+Write the file with the type the program expects, or change the program:
+
+    np.save('xs.npy', np.array([1.0, 2.0], dtype=np.float32))
+";
+    SHAPE_MISMATCH = "E0921", "a file holds an array of another shape than expected", "
+The number of dimensions must be that of the type, sizes that are numbers in the type must be those numbers, and a
+size that is named twice must be the same twice. The rows of a regular array all have the same length.
+
+    entry main [n] (xs: [n][n]f32) = …
+    [[1, 2, 3], [4, 5, 6]]                                      -- 2 rows of 3
+
+Give a file with the right shape, or write `[n][m]f32` in the program, or `[n][?]f32` for rows of different lengths.
+";
+    VALUE_MISMATCH = "E0922", "a part of a file is not a value of the expected type", "
+The message names the way from the whole value to the part: `.x[3].1` is component 1 of element 3 of field `x`. In JSON
+a record is an object, a tuple and an array are arrays, `None` is the text \"None\", `Some 3` is {\"Some\": 3}, a
+constructor with several fields has them in an array, and floats that JSON has no number for are \"nan\", \"inf\" and
+\"-inf\".
+
+    {\"x\": 1, \"z\": 2}                                          -- for {x: f32, y: f32}
+
+Write instead:
+
+    {\"x\": 1, \"y\": 2}
+";
+    NUMBER_OUT_OF_RANGE = "E0923", "a number in a file does not fit its type", "
+Integers must be in the range of their type; they are never wrapped around. A number too large for a float type is
+not read as infinity.
+
+    [1, 2, 300]                                                 -- for []u8
+
+Use a larger type in the program, or correct the number. Infinity is written \"inf\" in JSON and `inf` in text.
+";
 }
