@@ -58,6 +58,7 @@ pub fn lex(file: FileId, text: &str, item_words: ItemWords) -> Lexed {
         content_start: 0,
         item_words,
         spacing: Spacing::FirstOnLine,
+        comment_end: 0,
         out: Lexed {
             tokens: Vec::with_capacity(text.len() / 4 + 1),
             comments: Vec::new(),
@@ -86,6 +87,8 @@ struct Lexer<'s> {
     content_start: usize,
     item_words: ItemWords,
     spacing: Spacing,
+    /// Where the last comment ends; what follows on its line is not alone there.
+    comment_end: usize,
     out: Lexed,
 }
 
@@ -210,9 +213,11 @@ impl Lexer<'_> {
     }
 
     fn comment_position(&self) -> CommentPosition {
+        let since_comment = self.text.get(self.comment_end..self.at).unwrap_or("");
+        let behind_comment = self.comment_end > 0 && !since_comment.contains('\n');
         match self.spacing {
-            Spacing::FirstOnLine => CommentPosition::OwnLine,
-            Spacing::Glued | Spacing::Spaced => CommentPosition::AfterCode,
+            Spacing::FirstOnLine if !behind_comment => CommentPosition::OwnLine,
+            Spacing::FirstOnLine | Spacing::Glued | Spacing::Spaced => CommentPosition::AfterCode,
         }
     }
 
@@ -269,6 +274,7 @@ impl Lexer<'_> {
             kind,
             position,
         });
+        self.comment_end = end;
         self.space();
     }
 

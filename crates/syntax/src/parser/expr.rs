@@ -301,6 +301,9 @@ impl Parser<'_> {
     fn projection(&mut self, expr: Expr) -> Parse<ExprKind> {
         let token = self.token();
         match token.kind {
+            _ if !token.is_glued() => {
+                Err(self.unexpected("a field's name or a position directly behind `.`"))
+            }
             Tok::Int => {
                 self.bump();
                 match self.text_of(token).parse() {
@@ -451,13 +454,13 @@ impl Parser<'_> {
     }
 
     fn node_constructor(&mut self) -> Parse<ExprKind> {
-        if self.peek() == Tok::Upper {
+        if self.peek() == Tok::Upper && self.token().is_glued() {
             let (path, last) = self.upper_path();
             if last == Tok::Upper {
                 return Ok(ExprKind::NodeConstructor(path));
             }
         }
-        Err(self.unexpected("a constructor after `#`"))
+        Err(self.unexpected("a constructor directly behind `#`"))
     }
 
     /// `()`, `(e)`, `(a, b)`, `(e : t)`, `(+)`, `(+ 1)`, `(2 *)`.

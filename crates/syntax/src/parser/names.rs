@@ -151,7 +151,7 @@ impl Parser<'_> {
     fn annotation_part(&mut self, annotation: &mut Annotation) -> Parse<()> {
         let token = self.token();
         let text = self.text_of(token);
-        let Some(mut part) = annotation_word(text) else {
+        let Some(mut part) = annotation_word(text).filter(|_| token.is_glued()) else {
             return Err(self.unknown_annotation());
         };
         self.bump();

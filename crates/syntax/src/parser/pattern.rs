@@ -148,7 +148,7 @@ impl Parser<'_> {
     fn constructor_pattern(&mut self, arguments: Arguments) -> Parse<Pattern> {
         let start = self.here();
         let is_node = self.eat(Tok::Hash);
-        if self.peek() != Tok::Upper {
+        if self.peek() != Tok::Upper || is_node && !self.token().is_glued() {
             return Err(self.unexpected("a constructor"));
         }
         let (path, last) = self.upper_path();
@@ -191,7 +191,7 @@ impl Parser<'_> {
     pub(super) fn pattern_list(&mut self) -> Parse<(Vec<Pattern>, Separated)> {
         let mut patterns = Vec::new();
         let mut separated = Separated::No;
-        while self.peek() != Tok::RParen {
+        while self.peek() != Tok::RParen || patterns.len() == 1 {
             patterns.push(self.ascribed_pattern()?);
             if !self.eat(Tok::Comma) {
                 break;

@@ -173,7 +173,7 @@ impl Parser<'_> {
         let start = self.token_at(open).span(self.file);
         let mut types = Vec::new();
         let mut separated = false;
-        while self.peek() != Tok::RParen {
+        while self.peek() != Tok::RParen || types.len() == 1 {
             types.push(self.ty()?);
             if !self.eat(Tok::Comma) {
                 break;
