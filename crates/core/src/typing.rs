@@ -318,9 +318,7 @@ impl Typing<'_> {
 
     /// What a constructor's fields are in a node value: positions where the type mentions itself.
     pub(crate) fn node_field_types(&self, data: DataId, constructor: u32) -> Typed<Vec<Type>> {
-        self.signatures.expect_recursive(data)?;
-        let fields = &self.signatures.constructor(data, constructor)?.fields;
-        Ok(fields.iter().map(|field| with_positions(field, data)).collect())
+        self.signatures.node_fields(data, constructor)
     }
 
     fn fields(&self, types: &[Type], fields: &[Atom]) -> Typed<()> {
@@ -467,7 +465,7 @@ impl Typing<'_> {
 }
 
 /// A field's type in a node value of `data`.
-fn with_positions(field: &Type, data: DataId) -> Type {
+pub(crate) fn with_positions(field: &Type, data: DataId) -> Type {
     match field {
         Type::Data(id) if *id == data => Type::I64,
         Type::Scalar(_) | Type::Vector(..) | Type::Data(_) | Type::Node(_) => field.clone(),

@@ -270,7 +270,7 @@ pub enum ExprKind {
     Foreach(Box<Foreach>),
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ConstructorForm {
     /// `C`: a datum (or a value of a sum that is not recursive).
     Datum,

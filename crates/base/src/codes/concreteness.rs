@@ -1,3 +1,95 @@
 //! `E06xx, W06xx`: what cannot be made concrete (monomorphic, first-order) during elaboration.
 
-codes! {}
+codes! {
+    ENDLESS_SPECIALISATION = "E0601", "a definition needs endlessly many versions", "
+A definition becomes one function per combination of types and functions it is used with: generated code has neither
+type variables nor functions as values. A recursive definition that calls itself at a new type, or with a new function
+wrapped around the old one, would need a version of its own for every depth of the recursion.
+
+Erroneous:
+
+    def rec depth (n: i64) (x: 'a): i64 = if n == 0 then 0 else 1 + depth (n - 1) (x, x)
+
+    def rec count (n: i64) (f: i64 -> i64): i64 = if n == 0 then f 0 else count (n - 1) (\\x -> f (x + 1))
+
+Write instead the recursion over values: a `data` type where the types grow, numbers where the functions do.
+
+    def rec count (n: i64) (steps: i64): i64 = if n == 0 then steps else count (n - 1) (steps + 1)
+";
+    FUNCTION_FROM_RECURSION = "E0602", "a recursive definition gives functions inside a tuple or record", "
+Which code runs must be known when the program is compiled. A recursive definition whose result is a function is
+fine: it waits for the function's arguments as well. Functions inside a tuple or record that a recursion gives would
+have to be kept apart for every depth.
+
+Erroneous:
+
+    def rec both (n: i64): (i64 -> i64, i64 -> i64) =
+      if n == 0 then (\\x -> x, \\x -> x) else let (f, g) = both (n - 1) in (\\x -> f x + 1, \\x -> g x - 1)
+
+Write instead two definitions, each with the functions' arguments as parameters:
+
+    def rec up (n: i64) (x: i64): i64 = if n == 0 then x else up (n - 1) x + 1
+    def rec down (n: i64) (x: i64): i64 = if n == 0 then x else down (n - 1) x - 1
+";
+    FUNCTION_IN_LOOP = "E0603", "a loop changes a function in its state", "
+A loop may carry functions in its state, and what they captured may change, but the code must be the same in every
+iteration: otherwise it would grow while the program runs.
+
+Erroneous:
+
+    def f (n: i64): i64 =
+      let g = loop (g = \\x -> x) for i < n do \\x -> g (x + 1) in g 0
+
+Write instead a state of values:
+
+    def f (n: i64): i64 = loop (x = 0) for i < n do x + 1
+";
+    POLYMORPHIC_ENTRY = "E0604", "an entry has no definite type", "
+An entry is called from outside (the command line, C, Python), where values have definite types. Inference left type
+variables in it.
+
+Erroneous:
+
+    entry first xs = xs[0]
+
+Write instead the types of its parameters:
+
+    entry first (xs: []f32): f32 = xs[0]
+";
+    FUNCTION_AT_BORDER = "E0605", "an entry takes or gives a function", "
+Functions exist while a program is compiled only: they cannot come from outside, be printed or be written to a file.
+
+Erroneous:
+
+    entry apply (f: i64 -> i64) (x: i64): i64 = f x
+
+Write instead an entry that says which function is meant:
+
+    entry apply (twice: bool) (x: i64): i64 = (if twice then (* 2) else (+ 1)) x
+";
+    VECTOR_WIDTH = "E0606", "the width of a vector is not known when compiling", "
+Short vectors `vec n t` become vector registers, so their width must be a literal: 2, 3, 4, 8 or 16.
+
+Erroneous:
+
+    def f (w: i64) (xs: []f32) = asVector w xs
+
+Write instead:
+
+    def f (xs: []f32) = asVector 4 xs
+";
+    LITERAL_OUT_OF_RANGE = "E0607", "a literal does not fit the type a definition is used at", "
+A definition without types works at every number type, and a literal in it has the type it is used at. Here that type
+is too small for the literal.
+
+Erroneous:
+
+    def scale x = x * 1000
+    entry main (x: i8): i8 = scale x
+
+Write instead a conversion to a type that is large enough, or the types of the definition:
+
+    def scale (x: i32): i32 = x * 1000
+    entry main (x: i8): i32 = scale (i32 x)
+";
+}

@@ -2,9 +2,9 @@
 
 use super::Rule;
 use crate::ir::{DataId, Dim, Entry, Function, Program, Type, Var};
-use crate::typing::{TypeError, Typed, same_count};
+use crate::typing::{TypeError, Typed, same_count, with_positions};
 use almach_base::Name;
-use almach_value::{DimType, ValueType};
+use almach_value::{DimType, SumType, ValueType};
 
 pub(super) fn check(entry: &Entry, program: &Program) -> Typed<()> {
     let function = program.functions.get(entry.function.0 as usize).ok_or_else(|| {
@@ -108,23 +108,25 @@ impl Border<'_> {
                 let Some(def) = self.program.data.get(id.0 as usize) else {
                     return false;
                 };
-                self.enclosing.push((sum.name.clone(), *id));
-                let same = sum.constructors.len() == def.constructors.len()
-                    && sum
-                        .constructors
-                        .iter()
-                        .zip(&def.constructors)
-                        .all(|(shown, def)| {
-                            shown.name == def.name
-                                && shown.fields.len() == def.fields.len()
-                                && shown
-                                    .fields
-                                    .iter()
-                                    .zip(&def.fields)
-                                    .all(|(a, b)| self.agrees(a, b))
-                        });
-                self.enclosing.pop();
-                same
+                let constructors = def.constructors.iter();
+                self.constructors_agree(
+                    sum,
+                    *id,
+                    constructors
+                        .map(|it| (it.name.to_string(), it.fields.clone()))
+                        .collect(),
+                )
+            }
+            // Node values show positions where the type mentions itself; their constructors are written with `#`.
+            (ValueType::Sum(sum), Type::Node(id)) => {
+                let Some(def) = self.program.data.get(id.0 as usize) else {
+                    return false;
+                };
+                let constructors = def.constructors.iter().map(|it| {
+                    let fields = it.fields.iter().map(|field| with_positions(field, *id));
+                    (format!("#{}", it.name), fields.collect())
+                });
+                self.constructors_agree(sum, *id, constructors.collect())
             }
             (ValueType::Recursive(name), Type::Data(id)) => {
                 let outer = self.enclosing.iter().rev().find(|(outer, _)| outer == name);
@@ -132,6 +134,29 @@ impl Border<'_> {
             }
             _ => false,
         }
+    }
+}
+
+impl Border<'_> {
+    fn constructors_agree(
+        &mut self,
+        sum: &SumType,
+        id: DataId,
+        constructors: Vec<(String, Vec<Type>)>,
+    ) -> bool {
+        self.enclosing.push((sum.name.clone(), id));
+        let same = sum.constructors.len() == constructors.len()
+            && sum
+                .constructors
+                .iter()
+                .zip(&constructors)
+                .all(|(shown, (name, fields))| {
+                    *shown.name == **name
+                        && shown.fields.len() == fields.len()
+                        && shown.fields.iter().zip(fields).all(|(a, b)| self.agrees(a, b))
+                });
+        self.enclosing.pop();
+        same
     }
 }
 

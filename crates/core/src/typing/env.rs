@@ -95,6 +95,16 @@ impl Signatures {
         })
     }
 
+    /// What a constructor's fields are in a node value: positions where the type mentions itself.
+    pub fn node_fields(&self, id: DataId, constructor: u32) -> Typed<Vec<Type>> {
+        self.expect_recursive(id)?;
+        let fields = &self.constructor(id, constructor)?.fields;
+        Ok(fields
+            .iter()
+            .map(|field| super::with_positions(field, id))
+            .collect())
+    }
+
     pub fn expect_recursive(&self, id: DataId) -> Typed<()> {
         let def = self.data(id)?;
         match def.recursive {

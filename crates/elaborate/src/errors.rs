@@ -1,0 +1,162 @@
+//! The complaints of elaboration.
+
+use crate::specialise::{Active, Source};
+use crate::ty::Ty;
+use almach_base::codes::bugs::COMPILER_BUG;
+use almach_base::codes::concreteness::{
+    ENDLESS_SPECIALISATION, FUNCTION_AT_BORDER, FUNCTION_FROM_RECURSION, FUNCTION_IN_LOOP,
+    LITERAL_OUT_OF_RANGE, POLYMORPHIC_ENTRY, VECTOR_WIDTH,
+};
+use almach_base::{Diagnostic, Name, Span};
+use almach_core::typing::TypeError;
+use almach_types::tree::Def;
+use almach_value::ScalarType;
+
+/// An invariant that does not hold.
+pub(crate) fn bug(span: Span, what: impl Into<String>) -> Box<Diagnostic> {
+    let what = what.into();
+    Box::new(
+        Diagnostic::error(
+            COMPILER_BUG,
+            span,
+            format!("compiler bug during elaboration: {what}"),
+        )
+        .label("while elaborating this"),
+    )
+}
+
+/// A statement that Core's own rules refuse.
+pub(crate) fn ill_typed(span: Span, error: &TypeError) -> Box<Diagnostic> {
+    bug(span, format!("{} ({})", error.message, error.rule))
+}
+
+/// A definition that would need code without end.
+pub(crate) fn endless<'a>(
+    active: &[Active<'a>],
+    source: Source<'a>,
+    types: &[Ty],
+    name: &Name,
+    span: Span,
+) -> Box<Diagnostic> {
+    let chain: Vec<&Active<'a>> = active.iter().filter(|it| it.source == source).collect();
+    let types_differ = chain.last().is_some_and(|last| last.types != types);
+    let reason = match types_differ {
+        true => "it calls itself at a new type each time (polymorphic recursion)",
+        false => "it calls itself with a new function each time, made from the one before",
+    };
+    let mut error = Diagnostic::error(
+        ENDLESS_SPECIALISATION,
+        span,
+        format!("`{name}` would need a version of its own for every depth of recursion"),
+    )
+    .label(reason)
+    .note(format!(
+        "the calls so far: {}",
+        chain_text(active, source).join(" -> ")
+    ));
+    if let Some(first) = chain.first() {
+        error = error.also(first.span, "the first of these calls");
+    }
+    error = match types_differ {
+        true => error.help("call it at the same types, or use a data type instead of types that grow"),
+        false => error
+            .help("pass the numbers the function depends on instead of a function that wraps the old one"),
+    };
+    Box::new(error)
+}
+
+/// The names of calls from the first specialisation of a definition on, abridged.
+fn chain_text<'a>(active: &[Active<'a>], source: Source<'a>) -> Vec<String> {
+    let from = active.iter().position(|it| it.source == source).unwrap_or(0);
+    let names = active.iter().skip(from).map(|it| format!("`{}`", it.name));
+    let mut chain: Vec<String> = names.take(6).collect();
+    chain.push("…".to_owned());
+    chain
+}
+
+pub(crate) fn recursive_function_result(def: &Def, span: Span) -> Box<Diagnostic> {
+    Box::new(
+        Diagnostic::error(
+            FUNCTION_FROM_RECURSION,
+            span,
+            format!(
+                "`{}` is recursive and gives functions inside a tuple or record",
+                def.name
+            ),
+        )
+        .label("which functions it gives depends on how deep the recursion goes")
+        .also(def.span, "defined here")
+        .help("give the values the functions depend on instead, and apply the functions where they are used"),
+    )
+}
+
+pub(crate) fn loop_function(span: Span) -> Box<Diagnostic> {
+    Box::new(
+        Diagnostic::error(
+            FUNCTION_IN_LOOP,
+            span,
+            "a loop changes a function in its state",
+        )
+        .label("this gives another function than the loop started with")
+        .note("the code a loop runs must be the same in every iteration; what a function captures may change")
+        .help("keep a number or a value of a `data` type in the state that says which function is meant"),
+    )
+}
+
+pub(crate) fn polymorphic_entry(def: &Def) -> Box<Diagnostic> {
+    let vars: Vec<String> = def
+        .scheme
+        .types
+        .iter()
+        .map(|(var, _)| format!("'{}", var.name))
+        .collect();
+    Box::new(
+        Diagnostic::error(
+            POLYMORPHIC_ENTRY,
+            def.span,
+            format!("the entry `{}` has no definite type", def.name),
+        )
+        .label(format!("its type mentions {}", vars.join(", ")))
+        .help("write the types of its parameters: what is called from outside must have definite ones"),
+    )
+}
+
+pub(crate) fn function_at_border(def: &Def, span: Span) -> Box<Diagnostic> {
+    Box::new(
+        Diagnostic::error(
+            FUNCTION_AT_BORDER,
+            span,
+            format!("the entry `{}` takes or gives a function", def.name),
+        )
+        .label("a function cannot come from outside, nor go there")
+        .help("make it a `def`, and an entry that says which function is meant"),
+    )
+}
+
+pub(crate) fn function_as_result(span: Span) -> Box<Diagnostic> {
+    Box::new(
+        Diagnostic::error(FUNCTION_AT_BORDER, span, "the value is a function")
+            .label("a function cannot be printed")
+            .help("apply it to arguments"),
+    )
+}
+
+pub(crate) fn vector_width(span: Span) -> Box<Diagnostic> {
+    Box::new(
+        Diagnostic::error(VECTOR_WIDTH, span, "the width of a vector is not known")
+            .label("the number of lanes must be a literal: 2, 3, 4, 8 or 16")
+            .help("write the width as a literal: `asVector 4 xs`"),
+    )
+}
+
+pub(crate) fn literal_range(value: i128, ty: ScalarType, span: Span) -> Box<Diagnostic> {
+    Box::new(
+        Diagnostic::error(
+            LITERAL_OUT_OF_RANGE,
+            span,
+            format!("the literal {value} does not fit {ty}"),
+        )
+        .label(format!("this definition is used at type {ty}"))
+        .help("use the definition at a wider type, or convert: `i64 x`"),
+    )
+}
