@@ -67,15 +67,22 @@ pub fn lex(file: FileId, text: &str, item_words: ItemWords) -> Lexed {
         },
     };
     if u32::try_from(text.len()).is_err() {
-        let place = Span::new(file, 0, 0);
-        let error = Diagnostic::error(codes::FILE_TOO_LARGE, place, "this file is larger than 4 GiB")
-            .label("the file starts here");
-        lexer.out.errors.push(error);
+        lexer.out.errors.push(file_too_large(file));
         lexer.push(Tok::Eof, 0);
         return lexer.out;
     }
     lexer.run();
     lexer.out
+}
+
+fn file_too_large(file: FileId) -> Diagnostic {
+    Diagnostic::error(
+        codes::FILE_TOO_LARGE,
+        Span::new(file, 0, 0),
+        "this file is larger than 4 GiB",
+    )
+    .label("the file starts here")
+    .help("large data belongs in a file of its own, given to the program as an argument")
 }
 
 struct Lexer<'s> {
@@ -466,4 +473,31 @@ fn look_alike(text: &str) -> Option<&'static str> {
         "\u{a0}" => " ",
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::file_too_large;
+    use almach_base::SourceMap;
+    use almach_base::render::{Style, to_text};
+    use expect_test::expect;
+
+    /// Rendered without a file of that size.
+    #[test]
+    fn a_file_that_is_too_large_is_explained() {
+        let mut sources = SourceMap::new();
+        let file = sources.add("large.alm", "def x = [");
+        let output = to_text(&[file_too_large(file)], &sources, Style::Plain);
+        expect![[r#"
+            error[E0119]: this file is larger than 4 GiB
+             --> large.alm:1:1
+              |
+            1 | def x = [
+              | ^ the file starts here
+              |
+              = help: large data belongs in a file of its own, given to the program as an argument
+
+        "#]]
+        .assert_eq(&output);
+    }
 }

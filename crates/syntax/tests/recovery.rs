@@ -128,6 +128,7 @@ fn one_mistake_is_one_error() {
         "def f x = x .y",
         "def f x = a[]",
         "def f x = {x: 1}",
+        "def f x = {x = 1, y: 2, z: 3}",
         "def f x = {}",
         "def f (x: int) = x",
         "def f x = 340282366920938463463374607431768211456",

@@ -1,7 +1,7 @@
 //! Expressions made of operators, applications and atoms.
 
 use super::{Bar, Parse, Parser};
-use crate::ast::{BinaryOp, Expr, ExprKind, Ident, InPlace, IndexArg, UnaryOp};
+use crate::ast::{BinaryOp, Expr, ExprKind, InPlace, IndexArg, UnaryOp};
 use crate::codes;
 use crate::literal::{self, Number};
 use crate::operator::{self, Associativity, Infix, Precedence, precedence_of};
@@ -301,10 +301,7 @@ impl Parser<'_> {
     fn projection(&mut self, expr: Expr) -> Parse<ExprKind> {
         let token = self.token();
         match token.kind {
-            _ if !token.is_glued() => {
-                Err(self.unexpected("a field's name or a position directly behind `.`"))
-            }
-            Tok::Int => {
+            Tok::Int if token.is_glued() => {
                 self.bump();
                 match self.text_of(token).parse() {
                     Ok(position) => Ok(ExprKind::Project(Box::new(expr), position)),
@@ -314,12 +311,12 @@ impl Parser<'_> {
                     }
                 }
             }
-            Tok::Lower => {
+            Tok::Lower if token.is_glued() => {
                 self.bump();
                 Ok(ExprKind::Field(Box::new(expr), self.ident_of(token)))
             }
             _ => {
-                let error = self.unexpected_diagnostic("a field's name or a position after `.`");
+                let error = self.unexpected_diagnostic("a field's name or a position directly behind `.`");
                 let error = match expr.kind {
                     ExprKind::Int { value, .. } => {
                         error.help(format!("a float has digits on both sides: `{value}.0`"))
@@ -599,8 +596,16 @@ impl Parser<'_> {
     fn record(&mut self, open: usize) -> Parse<Expr> {
         let start = self.token_at(open).span(self.file);
         let mut fields = Vec::new();
+        let mut colons = 0;
         while self.peek() != Tok::RBrace || fields.is_empty() {
-            fields.push(self.record_field()?);
+            let name = self.binder("a field's name")?;
+            if self.peek() == Tok::Colon {
+                colons += 1;
+                self.colon_in_record(colons);
+            } else {
+                self.expect_equals("`=` and the field's value")?;
+            }
+            fields.push((name, self.expr()?));
             if !self.eat(Tok::Comma) {
                 break;
             }
@@ -612,20 +617,18 @@ impl Parser<'_> {
         })
     }
 
-    fn record_field(&mut self) -> Parse<(Ident, Expr)> {
-        let name = self.binder("a field's name")?;
-        if self.peek() == Tok::Colon {
-            let colon = self.here();
-            let error = self.unexpected_diagnostic("`=` and the field's value").suggest(
-                colon,
-                " =",
-                "in a value, fields are written `name = value`",
-            );
-            self.report(error);
-            self.bump();
-        } else {
-            self.expect_equals("`=` and the field's value")?;
+    /// `{x: 1.0, y: 2.0}`: one error for all its fields.
+    fn colon_in_record(&mut self, count: usize) {
+        let colon = self.bump().span(self.file);
+        let error = Diagnostic::error(
+            codes::UNEXPECTED,
+            colon,
+            "expected `=` and the field's value, found `:`",
+        )
+        .label("expected `=`")
+        .suggest(colon, " =", "in a value, fields are written `name = value`");
+        if count == 1 {
+            self.report_about(error);
         }
-        Ok((name, self.expr()?))
     }
 }

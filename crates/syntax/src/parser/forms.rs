@@ -88,10 +88,10 @@ impl Parser<'_> {
         let found = self.describe_found();
         let error = Diagnostic::error(
             codes::MISSING_IN,
-            self.here(),
+            self.place(),
             format!("this `let` has no `in`: expected `in`, found {found}"),
         )
-        .label("expected `in` before this")
+        .label("expected `in`")
         .also(start, "for this `let`");
         let error = match self.line_that_wants_in(start) {
             Some(line) => error.suggest(

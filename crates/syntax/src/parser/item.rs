@@ -2,8 +2,9 @@
 
 use super::{Parse, Parser, Recovered};
 use crate::ast::{ConstructorDecl, DataDecl, DefKind, Foreign, Ident, Import, Item, Recursive, TypeAlias};
+use crate::codes;
 use crate::token::Tok;
-use almach_base::Span;
+use almach_base::{Diagnostic, Span};
 
 impl Parser<'_> {
     /// All items up to the end.
@@ -68,7 +69,15 @@ impl Parser<'_> {
             Tok::Import => self.import(start),
             Tok::Foreign => self.foreign(start),
             Tok::Let => {
-                self.other_definition(start);
+                let error = Diagnostic::error(
+                    codes::OTHER_LANGUAGE,
+                    start,
+                    "`let` cannot stand at the top of a file",
+                )
+                .label("a definition here starts with `def`")
+                .suggest(start, "def", "write `def`");
+                self.report_about(error);
+                self.bump();
                 self.def_item(start, DefKind::Def)
             }
             Tok::Lower if self.is_foreign_definition() => {

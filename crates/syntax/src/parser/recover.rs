@@ -34,8 +34,19 @@ impl Parser<'_> {
         let found = self.describe_found();
         let title = format!("expected {expected}, found {found}");
         let diagnostic =
-            Diagnostic::error(codes::UNEXPECTED, self.here(), title).label(format!("expected {expected}"));
+            Diagnostic::error(codes::UNEXPECTED, self.place(), title).label(format!("expected {expected}"));
         self.add_hints(diagnostic)
+    }
+
+    /// Where to look for what is missing: at the token that is there instead, or, where that belongs to something else, behind
+    /// the last one before it.
+    pub(super) fn place(&self) -> Span {
+        let found = self.peek();
+        if found == Tok::Eof || found.starts_item() {
+            Span::new(self.file, self.previous_end as usize, self.previous_end as usize)
+        } else {
+            self.here()
+        }
     }
 
     /// Something follows where everything should have ended.
