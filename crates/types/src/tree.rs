@@ -177,13 +177,16 @@ pub struct Scheme {
     pub sizes: Vec<Var>,
 }
 
-/// What a type variable must be, strongest wins: `num` and `int` are scalar types, `eq` and `ord` structural.
+/// What a type variable must be, strongest wins: `scalar` is a number or a boolean, `num`, `int` and `float` are numbers or vectors of them, `bits` integers
+/// or booleans, `eq` and `ord` structural.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Constraint {
     Any,
     Equality,
     Order,
+    Scalar,
     Number,
+    Bits,
     Integer,
     Float,
 }
@@ -294,6 +297,10 @@ pub enum InPlace {
 }
 
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there are few, and boxes would hide what they hold"
+)]
 pub enum IndexArg {
     At(Expr),
     Slice {

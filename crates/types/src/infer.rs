@@ -1,0 +1,14 @@
+//! Inference: from the AST to the typed tree.
+
+mod apply;
+mod arrays;
+mod branches;
+mod expr;
+mod foreach;
+mod functions;
+mod group;
+mod loops;
+mod operators;
+mod pattern;
+mod prims;
+mod values;
