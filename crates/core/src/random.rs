@@ -22,7 +22,7 @@ impl Rng {
         Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -33,7 +33,7 @@ impl Rng {
     pub fn below(&mut self, bound: usize) -> usize {
         match bound {
             0 => 0,
-            _ => ((self.next() >> 33) % bound as u64) as usize,
+            _ => ((self.number() >> 33) % bound as u64) as usize,
         }
     }
 

@@ -312,6 +312,11 @@ impl UseCounts {
     pub fn of(&self, var: &Var) -> usize {
         self.counts.get(var).copied().unwrap_or(0)
     }
+
+    /// One more use.
+    pub fn add(&mut self, atom: &Atom) {
+        self.atom(atom);
+    }
 }
 
 impl Walk for UseCounts {

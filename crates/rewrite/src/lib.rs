@@ -1,1 +1,65 @@
-//! See docs/architecture.md.
+//! Rewrites: Core to equal Core. A pass is a value with a name, a description and a pure function; `pipelines` says in
+//! which order they run.
+//!
+//! What every pass keeps (design, section 1): the value of the program; that nothing fails where the program would not have
+//! (dead code may go, and its errors with it); and operations on which a level or effect is written, which are *fixed*: they are not fused, split, moved
+//! or duplicated.
+
+pub mod constant_folding;
+pub mod copy_propagation;
+pub mod cse;
+pub mod dead_code;
+pub mod facts;
+pub mod fusion;
+pub mod hoisting;
+pub mod inlining;
+pub mod pipelines;
+mod sizes;
+pub mod tail_calls;
+pub mod views;
+
+use almach_base::Span;
+use almach_core::Program;
+use almach_core::check::{CheckFailure, Checked, check};
+
+/// A rewrite of whole programs.
+pub struct Pass {
+    /// In lower case, as one word: options and messages use it.
+    pub name: &'static str,
+    /// One sentence.
+    pub description: &'static str,
+    pub run: fn(Program, &mut Log) -> Program,
+}
+
+/// What passes did, for `almach explain`.
+#[derive(Clone, Default, Debug)]
+pub struct Log {
+    pub notes: Vec<Note>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Note {
+    /// The operation it is about.
+    pub span: Span,
+    pub text: String,
+}
+
+impl Log {
+    pub fn note(&mut self, span: Span, text: impl Into<String>) {
+        self.notes.push(Note {
+            span,
+            text: text.into(),
+        });
+    }
+}
+
+/// Runs passes one after the other, and the checker after each.
+pub fn run(
+    program: Checked<Program>,
+    passes: &[&Pass],
+    log: &mut Log,
+) -> Result<Checked<Program>, Box<CheckFailure>> {
+    passes.iter().try_fold(program, |program, pass| {
+        check((pass.run)(program.into_inner(), log), pass.name)
+    })
+}

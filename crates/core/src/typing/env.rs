@@ -182,10 +182,11 @@ impl Env {
         self.trail.push(Trail::Type(var.clone()));
     }
 
-    /// A variable of a context: an `i64`, the size of something.
+    /// A variable of a context: an `i64`, the size of something. That is so wherever it is known at all, so it is not
+    /// a fact to forget.
     pub fn bind_size(&mut self, var: &Var) {
         self.bind(var, &Type::I64);
-        note_not_negative(&mut self.not_negative, &mut self.trail, var);
+        self.not_negative.insert(var.clone());
     }
 
     /// What follows from the statement that binds `var` to `exp`: the equalities that sizes may use.

@@ -1,0 +1,366 @@
+//! What passes ask about expressions: can it fail, does it print, is it fixed by the user.
+
+use almach_core::build::{Builder, enter_pattern};
+use almach_core::typing::Env;
+use almach_core::visit::{Walk, walk_exp};
+use almach_core::{Atom, Body, Exp, FunId, Function, Lambda, LoopForm, Op, Program, Size, Stmt, Type};
+use almach_prim::Prim;
+use almach_value::{BinOp, Scalar};
+use std::collections::HashMap;
+
+/// Facts about a program's functions and variables.
+pub struct Facts {
+    pub env: Env,
+    functions: Vec<FunctionFacts>,
+}
+
+#[derive(Clone, Copy, Default, Debug)]
+struct FunctionFacts {
+    can_fail: bool,
+    prints: bool,
+}
+
+impl Facts {
+    pub fn of(program: &Program) -> Facts {
+        let mut builder = Builder::for_program(program);
+        for function in &program.functions {
+            builder.enter_function(function);
+        }
+        let unknown = FunctionFacts {
+            can_fail: true,
+            prints: true,
+        };
+        let mut facts = Facts {
+            env: builder.env,
+            functions: vec![unknown; program.functions.len()],
+        };
+        for id in callees_first(program) {
+            if let Some(function) = program.functions.get(id.0 as usize) {
+                let found = facts.of_function(function);
+                if let Some(slot) = facts.functions.get_mut(id.0 as usize) {
+                    *slot = found;
+                }
+            }
+        }
+        facts
+    }
+
+    /// Recursive functions can exhaust the stack and may not end: the call that closes the circle still counts as unknown.
+    fn of_function(&self, function: &Function) -> FunctionFacts {
+        FunctionFacts {
+            can_fail: self.body_can_fail(&function.body),
+            prints: self.body_prints(&function.body),
+        }
+    }
+
+    /// Makes a new statement's variables known.
+    pub fn learn(&mut self, stmt: &Stmt) {
+        enter_pattern(&mut self.env, &stmt.pattern, &stmt.exp);
+    }
+
+    pub fn body_can_fail(&self, body: &Body) -> bool {
+        body.stmts.iter().any(|stmt| self.can_fail(&stmt.exp))
+    }
+
+    /// Whether running the expression could end the program with an error, or never end.
+    pub fn can_fail(&self, exp: &Exp) -> bool {
+        match exp {
+            Exp::Atom(_)
+            | Exp::Unary(..)
+            | Exp::Ternary(..)
+            | Exp::Tuple(_)
+            | Exp::Project(..)
+            | Exp::Array(..)
+            | Exp::Construct { .. }
+            | Exp::ConstructNode { .. }
+            | Exp::Trace { .. } => false,
+            Exp::Binary(op, _, right) => self.operator_can_fail(*op, right),
+            Exp::If { then, otherwise, .. } => self.body_can_fail(then) || self.body_can_fail(otherwise),
+            Exp::Case { arms, default, .. } => {
+                arms.iter().any(|arm| self.body_can_fail(&arm.body))
+                    || default.as_ref().is_some_and(|body| self.body_can_fail(body))
+            }
+            Exp::Loop(looped) => match &looped.form {
+                LoopForm::For { .. } => self.body_can_fail(&looped.body),
+                LoopForm::While(_) => true,
+            },
+            Exp::Call { function, .. } => self.function(*function).can_fail,
+            Exp::Foreign { .. } | Exp::Assert { .. } => true,
+            Exp::Op(op) => self.op_can_fail(op),
+            Exp::Index { .. } | Exp::Slice { .. } | Exp::Update { .. } => true,
+            Exp::Coerce { value, to } => match self.env.atom_type(value) {
+                Ok(from) => !self.env.same_type(&from, to),
+                Err(_) => true,
+            },
+        }
+    }
+
+    fn function(&self, id: FunId) -> FunctionFacts {
+        self.functions
+            .get(id.0 as usize)
+            .copied()
+            .unwrap_or(FunctionFacts {
+                can_fail: true,
+                prints: true,
+            })
+    }
+
+    fn operator_can_fail(&self, op: BinOp, right: &Atom) -> bool {
+        let ty = match self.env.atom_type(right) {
+            Ok(Type::Scalar(ty) | Type::Vector(_, ty)) => ty,
+            _ => return true,
+        };
+        if !op.can_fail(ty) {
+            return false;
+        }
+        match (op, right) {
+            (BinOp::Div | BinOp::Rem, Atom::Const(value)) => value.as_integer() == Some(0),
+            (BinOp::Shl | BinOp::Shr | BinOp::Pow, Atom::Const(value)) => {
+                value.as_integer().is_none_or(|value| value < 0)
+            }
+            _ => true,
+        }
+    }
+
+    fn lambdas_can_fail(&self, functions: &[Lambda]) -> bool {
+        functions
+            .iter()
+            .any(|function| self.body_can_fail(&function.body))
+    }
+
+    fn op_can_fail(&self, op: &Op) -> bool {
+        match op.prim {
+            Prim::Map
+            | Prim::Reduce
+            | Prim::ReduceComm
+            | Prim::ReduceSeq
+            | Prim::Scan
+            | Prim::ScanExclusive
+            | Prim::Filter
+            | Prim::Partition
+            | Prim::ReduceByIndex
+            | Prim::ToGlobal
+            | Prim::ToLocal
+            | Prim::ToPrivate => self.lambdas_can_fail(&op.functions),
+            Prim::Length
+            | Prim::Zip
+            | Prim::Unzip
+            | Prim::Concat
+            | Prim::Reverse
+            | Prim::Rotate
+            | Prim::Transpose
+            | Prim::Join
+            | Prim::Flatten
+            | Prim::Segments
+            | Prim::Jagged
+            | Prim::AsScalar
+            | Prim::Materialise
+            | Prim::Nodes
+            | Prim::RootOf => false,
+            Prim::Iota | Prim::Replicate => !op.args.first().is_some_and(|size| self.is_not_negative(size)),
+            Prim::Pad => !op.args.iter().take(2).all(|size| self.is_not_negative(size)),
+            Prim::Slide => {
+                !matches!(op.args.as_slice(), [_, Atom::Const(Scalar::I64(1..)), _])
+                    || !op.args.first().is_some_and(|size| self.is_not_negative(size))
+            }
+            Prim::Gather
+            | Prim::Permute
+            | Prim::Scatter
+            | Prim::Range
+            | Prim::Split
+            | Prim::PadEdge
+            | Prim::Take
+            | Prim::Drop
+            | Prim::Unflatten
+            | Prim::AsVector
+            | Prim::FromNodes
+            | Prim::Build => true,
+        }
+    }
+
+    fn is_not_negative(&self, atom: &Atom) -> bool {
+        self.env
+            .size(atom)
+            .is_ok_and(|size: Size| self.env.is_not_negative(&size))
+    }
+
+    pub fn body_prints(&self, body: &Body) -> bool {
+        let mut found = Prints {
+            facts: self,
+            found: false,
+        };
+        found.body(body);
+        found.found
+    }
+
+    /// Whether running the expression shows something to the user other than its value.
+    pub fn prints(&self, exp: &Exp) -> bool {
+        let mut found = Prints {
+            facts: self,
+            found: false,
+        };
+        found.exp(exp);
+        found.found
+    }
+}
+
+struct Prints<'f> {
+    facts: &'f Facts,
+    found: bool,
+}
+
+impl Walk for Prints<'_> {
+    fn exp(&mut self, exp: &Exp) {
+        match exp {
+            Exp::Trace { .. } => self.found = true,
+            Exp::Call { function, .. } => self.found |= self.facts.function(*function).prints,
+            _ => walk_exp(self, exp),
+        }
+    }
+}
+
+/// Whether the user wrote a level or effect on the operation: then it stays what and where it is.
+pub fn is_fixed(op: &Op) -> bool {
+    !op.annotation.is_none()
+}
+
+/// Whether an operation inside the expression is fixed.
+pub fn holds_fixed(exp: &Exp) -> bool {
+    struct Fixed(bool);
+    impl Walk for Fixed {
+        fn exp(&mut self, exp: &Exp) {
+            if let Exp::Op(op) = exp {
+                self.0 |= is_fixed(op);
+            }
+            walk_exp(self, exp);
+        }
+    }
+    let mut found = Fixed(false);
+    found.exp(exp);
+    found.0
+}
+
+/// The functions an expression calls.
+pub fn callees(body: &Body) -> Vec<FunId> {
+    struct Calls(Vec<FunId>);
+    impl Walk for Calls {
+        fn exp(&mut self, exp: &Exp) {
+            if let Exp::Call { function, .. } = exp {
+                self.0.push(*function);
+            }
+            walk_exp(self, exp);
+        }
+    }
+    let mut calls = Calls(Vec::new());
+    calls.body(body);
+    calls.0
+}
+
+/// All functions, each after those it calls, but for recursive groups.
+pub fn callees_first(program: &Program) -> Vec<FunId> {
+    let mut order = Vec::with_capacity(program.functions.len());
+    let mut state: HashMap<FunId, Visit> = HashMap::new();
+    for root in 0..program.functions.len() {
+        let mut stack = vec![(FunId(root as u32), Visit::Entered)];
+        while let Some((id, step)) = stack.pop() {
+            match (step, state.get(&id)) {
+                (Visit::Left, _) => {
+                    state.insert(id, Visit::Left);
+                    order.push(id);
+                }
+                (Visit::Entered, Some(_)) => {}
+                (Visit::Entered, None) => {
+                    state.insert(id, Visit::Entered);
+                    stack.push((id, Visit::Left));
+                    if let Some(function) = program.functions.get(id.0 as usize) {
+                        stack.extend(callees(&function.body).into_iter().map(|id| (id, Visit::Entered)));
+                    }
+                }
+            }
+        }
+    }
+    order
+}
+
+#[derive(Clone, Copy)]
+enum Visit {
+    Entered,
+    Left,
+}
+
+/// The functions that can reach themselves through calls.
+pub fn recursive_functions(program: &Program) -> Vec<bool> {
+    let calls: Vec<Vec<FunId>> = program
+        .functions
+        .iter()
+        .map(|function| callees(&function.body))
+        .collect();
+    strongly_connected(&calls)
+}
+
+/// For each node whether it is on a cycle (Tarjan's algorithm on a stack of its own).
+fn strongly_connected(edges: &[Vec<FunId>]) -> Vec<bool> {
+    const UNSEEN: usize = usize::MAX;
+    let count = edges.len();
+    let (mut index, mut low) = (vec![UNSEEN; count], vec![0; count]);
+    let (mut on_stack, mut cyclic) = (vec![false; count], vec![false; count]);
+    let (mut path, mut next): (Vec<usize>, usize) = (Vec::new(), 0);
+    for root in 0..count {
+        if index[root] != UNSEEN {
+            continue;
+        }
+        let mut work: Vec<(usize, usize)> = vec![(root, 0)];
+        while let Some((node, at)) = work.pop() {
+            if at == 0 {
+                (index[node], low[node]) = (next, next);
+                next += 1;
+                path.push(node);
+                on_stack[node] = true;
+            }
+            let targets = edges.get(node).map_or(&[][..], Vec::as_slice);
+            if let Some(target) = targets.get(at).map(|id| id.0 as usize).filter(|id| *id < count) {
+                work.push((node, at + 1));
+                if target == node {
+                    cyclic[node] = true;
+                }
+                if index[target] == UNSEEN {
+                    work.push((target, 0));
+                } else if on_stack[target] {
+                    low[node] = low[node].min(index[target]);
+                }
+                continue;
+            }
+            if low[node] == index[node] {
+                leave_component(node, &mut path, &mut on_stack, &mut cyclic);
+            }
+            if let Some((parent, _)) = work.last() {
+                low[*parent] = low[*parent].min(low[node]);
+            }
+        }
+    }
+    cyclic
+}
+
+/// Takes a component off the path; more than one node means a cycle.
+fn leave_component(root: usize, path: &mut Vec<usize>, on_stack: &mut [bool], cyclic: &mut [bool]) {
+    let from = path.iter().rposition(|node| *node == root).unwrap_or(0);
+    let several = path.len() - from > 1;
+    for node in path.drain(from..) {
+        on_stack[node] = false;
+        cyclic[node] |= several;
+    }
+}
+
+/// How many statements a body has, those inside counted too.
+pub fn size_of_body(body: &Body) -> usize {
+    struct Size(usize);
+    impl Walk for Size {
+        fn exp(&mut self, exp: &Exp) {
+            self.0 += 1;
+            walk_exp(self, exp);
+        }
+    }
+    let mut size = Size(0);
+    size.body(body);
+    size.0
+}

@@ -1,0 +1,221 @@
+//! Fusion: an operation takes over the work of the one that makes its input, so that the input is never made.
+//!
+//! ```text
+//! let ys: [n]f32 = map (\(x: f32): f32 ->       let zs: [n]f32 = map (\(x: f32): f32 ->
+//!   let a: f32 = x * 2.0f32                       let a: f32 = x * 2.0f32
+//!   in a) xs                                  =>  let y: f32 = a
+//! let zs: [n]f32 = map (\(y: f32): f32 ->         let b: f32 = y + 1.0f32
+//!   let b: f32 = y + 1.0f32                       in b) xs
+//!   in b) ys
+//! ```
+//!
+//! | consumer | producer | becomes |
+//! | --- | --- | --- |
+//! | `map f … ys …` | `ys = map g xs…` | `map` of both bodies |
+//! | `map f … ps …` | `ps = zip xs ys` | `map` over `xs` and `ys` |
+//! | `map f … rs …` | `rs = replicate n c` | `map` over the others, `c` for the element |
+//! | `reduceSeq f e ys` | `ys = map g xs…` | `reduceSeq` of both bodies, over a `zip` where there are several arrays |
+//! | `filter p ys` | `ys = filter q xs` | `filter` whose predicate asks `q`, then `p` |
+//!
+//! A parallel `reduce` or `scan` combines results with results, so it cannot take a map into its operator; the strategy
+//! splits it into chunks, each a `reduceSeq`, and those fuse (NOVA, section 4.3; DPIA, section 6.3).
+//!
+//! Both operations stand in one body and the producer has no other use, so no work is repeated. Fixed operations
+//! are left alone, and so is what prints.
+//!
+//! Removes: operations between others. Introduces: copies. Guarantees: each function is still applied to the same
+//! elements; a predicate is asked only where it was.
+
+mod filters;
+mod folds;
+mod maps;
+
+use crate::facts::{Facts, is_fixed};
+use crate::{Log, Pass};
+use almach_core::typing::Supply;
+use almach_core::visit::{UseCounts, WalkMut, walk_stmt_mut};
+use almach_core::{Atom, Body, Dim, Exp, Function, Op, Param, Pattern, Program, Stmt, Type, Var};
+use almach_prim::Prim;
+use std::collections::HashMap;
+
+pub const PASS: Pass = Pass {
+    name: "fusion",
+    description: "fuses operations with those that make their inputs",
+    run,
+};
+
+pub fn run(mut program: Program, log: &mut Log) -> Program {
+    let mut facts = Facts::of(&program);
+    let mut supply = Supply::starting_at(program.next_var);
+    for function in &mut program.functions {
+        fuse_function(function, &mut facts, &mut supply, log);
+    }
+    program.next_var = supply.next_var();
+    program
+}
+
+fn fuse_function(function: &mut Function, facts: &mut Facts, supply: &mut Supply, log: &mut Log) {
+    let uses = UseCounts::of_function(function);
+    let mut fuser = Fuser {
+        uses,
+        facts,
+        supply,
+        log,
+    };
+    fuser.body(&mut function.body);
+}
+
+/// What becomes of the producer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Producer {
+    Goes,
+    Stays,
+}
+
+struct Fuser<'a> {
+    uses: UseCounts,
+    facts: &'a mut Facts,
+    supply: &'a mut Supply,
+    log: &'a mut Log,
+}
+
+impl WalkMut for Fuser<'_> {
+    fn body(&mut self, body: &mut Body) {
+        let mut stmts: Vec<Option<Stmt>> = Vec::with_capacity(body.stmts.len());
+        let mut made_by: HashMap<Var, usize> = HashMap::new();
+        for mut stmt in std::mem::take(&mut body.stmts) {
+            walk_stmt_mut(self, &mut stmt);
+            self.absorb(&mut stmt, &mut stmts, &made_by);
+            for value in &stmt.pattern.values {
+                made_by.insert(value.var.clone(), stmts.len());
+            }
+            stmts.push(Some(stmt));
+        }
+        body.stmts = stmts.into_iter().flatten().collect();
+    }
+}
+
+impl Fuser<'_> {
+    /// Fuses a statement with producers of its inputs until none is left. Statements it needs in front are put
+    /// before it.
+    fn absorb(&mut self, stmt: &mut Stmt, before: &mut Vec<Option<Stmt>>, made_by: &HashMap<Var, usize>) {
+        loop {
+            let Exp::Op(op) = &stmt.exp else { return };
+            if is_fixed(op) || self.facts.prints(&stmt.exp) {
+                return;
+            }
+            let producers: Vec<usize> = op.args.iter().filter_map(|arg| producer(arg, made_by)).collect();
+            let fused = producers
+                .into_iter()
+                .find_map(|at| self.absorb_one(stmt, at, before));
+            match fused {
+                Some(setup) => before.extend(setup.into_iter().map(Some)),
+                None => return,
+            }
+        }
+    }
+
+    /// Fuses with the producer at that place; gives statements to put before the consumer.
+    fn absorb_one(
+        &mut self,
+        consumer: &mut Stmt,
+        at: usize,
+        before: &mut [Option<Stmt>],
+    ) -> Option<Vec<Stmt>> {
+        let slot = before.get_mut(at)?;
+        let made = slot.as_ref()?;
+        let (Exp::Op(taker), Exp::Op(giver)) = (&consumer.exp, &made.exp) else {
+            return None;
+        };
+        if is_fixed(giver) || self.facts.prints(&made.exp) {
+            return None;
+        }
+        let spans = (consumer.span, made.span);
+        let pair = (taker.prim, giver.prim);
+        let (exp, setup, producer_after) = match pair {
+            (Prim::Map, Prim::Zip) => self.view(taker, made, Fuser::map_of_zip)?,
+            (Prim::Map, Prim::Replicate) => self.view(taker, made, Fuser::map_of_replicate)?,
+            (Prim::Map, Prim::Map) => (self.map_of_map(taker, made)?, Vec::new(), Producer::Goes),
+            (Prim::ReduceSeq, Prim::Map) => {
+                let (exp, setup) = self.fold_of_map(taker, made)?;
+                (exp, setup, Producer::Goes)
+            }
+            (Prim::Filter, Prim::Filter) => (self.filter_of_filter(taker, made)?, Vec::new(), Producer::Goes),
+            _ => return None,
+        };
+        if producer_after == Producer::Stays {
+            // What it reads now has another reader.
+            giver.args.iter().for_each(|arg| self.uses.add(arg));
+        }
+        consumer.exp = exp;
+        if producer_after == Producer::Goes {
+            *slot = None;
+            let text = format!("`{}` is fused into `{}`", pair.1.name(), pair.0.name());
+            self.log.note(spans.1, text);
+        }
+        for stmt in &setup {
+            self.facts.learn(stmt);
+        }
+        Some(setup)
+    }
+
+    /// Fuses with an operation that costs nothing, which stays where others use it.
+    fn view(
+        &mut self,
+        taker: &Op,
+        made: &Stmt,
+        fuse: fn(&mut Self, &Op, &Stmt) -> Option<Exp>,
+    ) -> Option<(Exp, Vec<Stmt>, Producer)> {
+        let exp = fuse(self, taker, made)?;
+        let after = match self.only_used_by(taker, &made.pattern) {
+            true => Producer::Goes,
+            false => Producer::Stays,
+        };
+        Some((exp, Vec::new(), after))
+    }
+
+    /// Whether the consumer's arguments are the only uses of what the producer makes.
+    fn only_used_by(&self, consumer: &Op, producer: &Pattern) -> bool {
+        let uses: usize = producer.values.iter().map(|value| self.uses.of(&value.var)).sum();
+        let here = consumer
+            .args
+            .iter()
+            .filter(|arg| position(arg, producer).is_some());
+        uses == here.count()
+    }
+
+    /// How many sizes of rows an array brings into the context of a function over its elements.
+    fn row_sizes(&self, array: &Atom) -> Option<usize> {
+        match self.facts.env.atom_type(array).ok()? {
+            Type::Array(Dim::Size(_), element) => Some(element.open_count()),
+            _ => None,
+        }
+    }
+}
+
+fn producer(arg: &Atom, made_by: &HashMap<Var, usize>) -> Option<usize> {
+    match arg {
+        Atom::Var(var) => made_by.get(var).copied(),
+        Atom::Const(_) => None,
+    }
+}
+
+/// Which value of a pattern an atom is.
+fn position(atom: &Atom, pattern: &Pattern) -> Option<usize> {
+    match atom {
+        Atom::Var(var) => pattern.values.iter().position(|value| value.var == *var),
+        Atom::Const(_) => None,
+    }
+}
+
+/// `let param = atom`.
+fn copy(param: Param, atom: Atom, span: almach_base::Span) -> Stmt {
+    Stmt {
+        pattern: Pattern {
+            context: Vec::new(),
+            values: vec![param],
+        },
+        exp: Exp::Atom(atom),
+        span,
+    }
+}

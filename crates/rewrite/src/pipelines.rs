@@ -1,0 +1,80 @@
+//! Every pipeline of rewrites, in the order its passes run. Read this first.
+
+use crate::{
+    Pass, constant_folding, copy_propagation, cse, dead_code, fusion, hoisting, inlining, tail_calls, views,
+};
+
+/// Leaves a program small: what other passes leave behind is cleaned up here.
+pub const CLEAN: &[&Pass] = &[
+    &copy_propagation::PASS,
+    &constant_folding::PASS,
+    // Folding takes branches and leaves copies.
+    &copy_propagation::PASS,
+    &views::PASS,
+    &copy_propagation::PASS,
+    &cse::PASS,
+    &dead_code::PASS,
+];
+
+/// What every program gets before a strategy is chosen.
+pub const STANDARD: &[&Pass] = &[
+    &dead_code::PASS,
+    &inlining::PASS,
+    // Recursion that inlining has not hidden in larger bodies.
+    &tail_calls::PASS,
+    // The copies of inlined bodies, and what they decide.
+    &copy_propagation::PASS,
+    &constant_folding::PASS,
+    &copy_propagation::PASS,
+    &views::PASS,
+    &copy_propagation::PASS,
+    &cse::PASS,
+    &dead_code::PASS,
+    // Uses must be counted on a clean program.
+    &fusion::PASS,
+    // The links between fused bodies.
+    &copy_propagation::PASS,
+    &views::PASS,
+    &constant_folding::PASS,
+    &copy_propagation::PASS,
+    &cse::PASS,
+    // Equal arguments became one, which may let more fuse.
+    &dead_code::PASS,
+    &fusion::PASS,
+    &copy_propagation::PASS,
+    &views::PASS,
+    &copy_propagation::PASS,
+    &cse::PASS,
+    // Last, since what is hoisted no longer stands where fusion looks.
+    &hoisting::PASS,
+    &cse::PASS,
+    &dead_code::PASS,
+];
+
+/// Everything in one body, for targets without calls.
+pub const INLINE_ALL: &[&Pass] = &[
+    &inlining::ALL,
+    &copy_propagation::PASS,
+    &constant_folding::PASS,
+    &copy_propagation::PASS,
+    &dead_code::PASS,
+];
+
+/// Every pass, by name.
+pub const ALL: &[&Pass] = &[
+    &inlining::PASS,
+    &inlining::ALL,
+    &tail_calls::PASS,
+    &copy_propagation::PASS,
+    &constant_folding::PASS,
+    &views::PASS,
+    &cse::PASS,
+    &fusion::PASS,
+    &hoisting::PASS,
+    &dead_code::PASS,
+];
+
+/// The pass of that name.
+pub fn pass(name: &str) -> Option<&'static Pass> {
+    ALL.iter().copied().find(|pass| pass.name == name)
+}
