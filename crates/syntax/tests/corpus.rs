@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod support;
-use support::{FILE, Random, on_large_stack, programs};
+use support::{FILE, Random, on_large_stack, programs, seeds};
 
 #[test]
 fn every_program_and_every_test_in_it_parses() {
@@ -32,7 +32,7 @@ fn damaged_programs_are_reported_without_a_panic() {
     on_large_stack(|| {
         let mut random = Random::new(2024);
         for (name, text) in programs() {
-            for _ in 0..12 {
+            for _ in 0..12 * seeds().end {
                 let damaged = random.damage(&text);
                 let parsed = almach_syntax::parse_file(FILE, &damaged);
                 for diagnostic in parsed.diagnostics {

@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 mod support;
-use almach_syntax::{ERROR_LIMIT, NESTING_LIMIT, parse_expr, parse_file, parse_type};
+use almach_syntax::{
+    ERROR_LIMIT, NESTING_LIMIT, format_file, parse_expr, parse_file, parse_type, print_expr,
+};
 use support::{FILE, errors, on_large_stack};
 
 const DEEP: usize = 100_000;
@@ -63,6 +65,20 @@ fn nesting_beyond_the_limit_is_one_error() {
             let (_, diagnostics) = parse_expr(FILE, &text);
             let codes: Vec<&str> = diagnostics.iter().map(|diagnostic| diagnostic.code.0).collect();
             assert_eq!(codes, ["E0111"], "{before}…{after}: {:?}", diagnostics.first());
+        }
+    });
+}
+
+/// Deep programs that parse are formatted, printed and compared without trouble.
+#[test]
+fn what_is_nested_deeply_is_formatted() {
+    on_large_stack(|| {
+        for (before, middle, after) in NESTINGS.iter().filter(|(_, middle, _)| !middle.is_empty()) {
+            let text = format!("def x = {}", repeated(before, middle, after, 600));
+            let formatted = format_file(&text).unwrap();
+            assert_eq!(format_file(&formatted).unwrap(), formatted, "{before}");
+            let (tree, _) = parse_expr(FILE, &repeated(before, middle, after, 600));
+            assert!(parse_expr(FILE, &print_expr(&tree)).1.is_empty(), "{before}");
         }
     });
 }

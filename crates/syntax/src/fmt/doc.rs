@@ -184,6 +184,10 @@ impl<'d> Layout<'d> {
                 if self.suffix.is_some() {
                     self.newline(indent);
                 }
+                // `-` or `{` and the start of a comment would make another comment.
+                if self.column > 0 && self.out.ends_with(['-', '{']) {
+                    self.write(" ");
+                }
                 self.write(text);
             }
             Doc::Suffix(text) => self.suffix(text, indent),

@@ -113,11 +113,19 @@ impl Printer<'_> {
         }
     }
 
-    /// A number in front of `.0` would read as a longer number.
+    /// A number in front of `.0` would read as a longer number, a constructor in front of `.x` as a module, and
+    /// the position in front of which an annotation stands as its dimension.
     fn projected(&mut self, inner: &Expr) -> Doc {
-        let is_number = matches!(inner.kind, ExprKind::Int { .. } | ExprKind::Float { .. });
+        let joins_dot = matches!(
+            inner.kind,
+            ExprKind::Int { .. }
+                | ExprKind::Float { .. }
+                | ExprKind::Constructor(_)
+                | ExprKind::NodeConstructor(_)
+                | ExprKind::Annotated { .. }
+        );
         let doc = self.expr_at(inner, operator::ATOM);
-        if is_number && self.parens == Parens::Needed {
+        if joins_dot && self.parens == Parens::Needed {
             concat([text("("), doc, text(")")])
         } else {
             doc
@@ -230,7 +238,6 @@ impl Printer<'_> {
             UnOp::Complement => "~",
             _ => return concat([text(format!("{op:?} ")), self.expr_at(inner, operator::ATOM)]),
         };
-        // A comment behind `-` would make the start of another.
         let lead = self.comments.before(inner.span.start);
         let negates_again = matches!(inner.kind, ExprKind::Unary(UnaryOp::Scalar(UnOp::Neg), _));
         let blank = if symbol == "-" && negates_again { " " } else { "" };
@@ -247,39 +254,33 @@ impl Printer<'_> {
         if op.symbol().starts_with(|first: char| first.is_ascii_alphabetic()) {
             return self.named_operator(expr);
         }
-        let mut operands: Vec<(Option<BinaryOp>, &Expr)> = Vec::new();
         let precedence = op.precedence();
+        let mut operands: Vec<(BinaryOp, &Expr)> = Vec::new();
         let mut current = expr;
         // Left chains lean left; the outermost operator is the last one written.
-        while let ExprKind::Binary(op, _, left, right) = &current.kind
-            && op.precedence() == precedence
+        while let ExprKind::Binary(outer, _, left, right) = &current.kind
+            && outer.precedence() == precedence
+            && (operands.is_empty() || op.associativity() == outer.associativity())
             && (operands.is_empty() || op.associativity() == Associativity::Left)
         {
-            operands.push((Some(*op), right));
+            operands.push((*outer, right));
             current = left;
         }
-        operands.push((None, current));
         operands.reverse();
-        let left_least = match op.associativity() {
-            Associativity::Left => precedence,
-            Associativity::Right | Associativity::None => precedence + 1,
-        };
-        let right_least = match op.associativity() {
-            Associativity::Right => precedence,
-            Associativity::Left | Associativity::None => precedence + 1,
-        };
-        let first = self.expr_at(current, left_least);
+        let first = self.expr_at(current, precedence + 1);
         let is_pipe = op == BinaryOp::PipeRight;
         let lines = match operands.last() {
             Some((_, last)) if is_pipe => self.lines(current.span.end, last.span.start),
             _ => Lines::One,
         };
         let mut rest = Vec::new();
-        for (op, operand) in operands.into_iter().skip(1) {
-            let symbol = op.map_or("", BinaryOp::symbol);
+        for (op, operand) in operands {
+            let chains = op.associativity() == Associativity::Right
+                && matches!(&operand.kind, ExprKind::Binary(inner, ..) if *inner == op);
+            let least = if chains { precedence } else { precedence + 1 };
             let lead = self.comments.before(operand.span.start);
-            let operand = self.expr_at(operand, right_least);
-            rest.extend([Doc::Line, lead, text(format!("{symbol} ")), operand]);
+            let operand = self.expr_at(operand, least);
+            rest.extend([Doc::Line, lead, text(format!("{} ", op.symbol())), operand]);
         }
         let indent = if is_pipe { 0 } else { 2 };
         group_as(lines, concat([first, nest(indent, concat(rest))]))

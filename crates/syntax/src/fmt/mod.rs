@@ -11,8 +11,12 @@ mod forms;
 mod item;
 mod leaf;
 #[cfg(test)]
+mod random_trees;
+#[cfg(test)]
 mod tests;
 mod types;
+#[cfg(test)]
+mod without_parens;
 
 use crate::ast::{Expr, Pattern, TypeExpr};
 use crate::erase::EraseSpans;

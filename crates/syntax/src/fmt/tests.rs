@@ -2,13 +2,15 @@
 #![allow(clippy::unwrap_used)]
 
 #[path = "../../tests/support/mod.rs"]
-mod support;
+pub mod support;
 
-use super::{layout, says_the_same};
+use super::random_trees::Trees;
+use super::{layout, print_expr, print_pattern, print_type, says_the_same, without_parens};
+use crate::erase::EraseSpans;
 use crate::lexer::{ItemWords, lex};
-use crate::parser::parse_file;
+use crate::parser::{parse_expr, parse_file, parse_type};
 use crate::token::Tok;
-use support::{FILE, Random, on_large_stack, programs};
+use support::{FILE, Random, on_large_stack, programs, seeds};
 
 /// Formats without the net that [`super::format_file`] has, and checks the laws. How many steps it took to settle.
 fn check(name: &str, text: &str) -> usize {
@@ -96,15 +98,76 @@ fn shuffled(text: &str, random: &mut Random, often: usize) -> String {
 #[test]
 fn comments_and_blanks_anywhere_are_kept_or_harmless() {
     on_large_stack(|| {
-        let mut random = Random::new(7);
         let mut steps = [0; 8];
-        for (name, text) in programs() {
-            for often in [2, 8, 50] {
-                let text = shuffled(&text, &mut random, often);
-                steps[check(&name, &text)] += 1;
+        for seed in seeds() {
+            let mut random = Random::new(seed);
+            for (name, text) in programs() {
+                for often in [2, 8, 50] {
+                    let text = shuffled(&text, &mut random, often);
+                    steps[check(&name, &text)] += 1;
+                }
             }
         }
         // Nearly always at once.
         assert!(steps[1] > 10 * steps[2..].iter().sum::<i32>(), "{steps:?}");
+    });
+}
+
+#[test]
+fn printed_trees_parse_back_to_themselves() {
+    on_large_stack(|| {
+        let mut random = Random::new(99);
+        for _ in 0..20_000 * seeds().end {
+            let size = 1 + random.below(40);
+            let mut tree = Trees { random: &mut random }.expr(size);
+            let text = print_expr(&tree);
+            let (mut again, diagnostics) = parse_expr(FILE, &text);
+            assert!(diagnostics.is_empty(), "{text}\n{:?}", diagnostics.first());
+            again.erase_spans();
+            without_parens::expr(&mut again);
+            without_parens::expr(&mut tree);
+            assert!(tree == again, "{text}\n{}", print_expr(&again));
+            assert!(!text.contains('\n'), "{text}");
+        }
+    });
+}
+
+#[test]
+fn printed_types_and_patterns_parse_back_to_themselves() {
+    let mut random = Random::new(5);
+    for _ in 0..5_000 * seeds().end {
+        let tree = Trees { random: &mut random }.ty(4);
+        let text = print_type(&tree);
+        let (mut again, diagnostics) = parse_type(FILE, &text);
+        assert!(diagnostics.is_empty(), "{text}: {diagnostics:?}");
+        again.erase_spans();
+        assert_eq!(tree, again, "{text}");
+
+        let mut pattern = Trees { random: &mut random }.pattern(4);
+        let text = format!("case x of | {} -> y", print_pattern(&pattern));
+        let (mut again, diagnostics) = parse_expr(FILE, &text);
+        assert!(diagnostics.is_empty(), "{text}: {diagnostics:?}");
+        again.erase_spans();
+        let crate::ast::ExprKind::Case(_, mut arms) = again.kind else {
+            panic!("{text}");
+        };
+        without_parens::pattern(&mut pattern);
+        without_parens::pattern(&mut arms[0].pattern);
+        assert_eq!(pattern, arms[0].pattern, "{text}");
+    }
+}
+
+/// Random trees as files, with random trivia: both laws once more, on shapes nobody writes.
+#[test]
+fn random_programs_are_formatted_without_a_change() {
+    on_large_stack(|| {
+        let mut random = Random::new(31);
+        for _ in 0..2_000 * seeds().end {
+            let size = 1 + random.below(60);
+            let tree = Trees { random: &mut random }.expr(size);
+            let text = format!("def f = {}", print_expr(&tree));
+            let text = shuffled(&text, &mut random, 6);
+            check("a random program", &text);
+        }
     });
 }

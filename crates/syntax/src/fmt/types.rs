@@ -100,7 +100,7 @@ impl Printer<'_> {
         concat([lead, text(format!("{}: ", name.name)), self.ty(ty)])
     }
 
-    /// Comments in front of what is inside braces go in front of the braces: `{-` would start a comment.
+    /// Comments in front of what is inside braces go in front of the braces.
     pub(super) fn before_first(&mut self, first: Option<&Ident>) -> Doc {
         match first {
             Some(first) => self.comments.before(first.span.start),

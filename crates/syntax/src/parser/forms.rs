@@ -24,9 +24,6 @@ impl Parser<'_> {
     pub(super) fn form(&mut self) -> Option<Parse<Expr>> {
         Some(match self.peek() {
             Tok::Backslash => self.lambda(),
-            Tok::Lower => self
-                .foreign_lambda_arrow()
-                .map(|arrow| self.foreign_lambda(arrow))?,
             Tok::Let => self.let_form(),
             Tok::If => self.if_form(),
             Tok::Case => self.case(),

@@ -1,7 +1,6 @@
 //! What people most likely meant: words and symbols from other languages, and forgotten parts.
 
 use super::{Parse, Parser};
-use crate::ast::Expr;
 use crate::codes;
 use crate::token::{Spacing, Tok, Token};
 use almach_base::{Diagnostic, Span};
@@ -11,6 +10,10 @@ impl Parser<'_> {
     pub(super) fn add_hints(&self, error: Diagnostic) -> Diagnostic {
         let here = self.here();
         match self.peek() {
+            // Both words are ordinary names, so they are only suspected where something is wrong.
+            Tok::Arrow | Tok::FatArrow if self.mentioned("fun") || self.mentioned("fn") => {
+                error.help("a function value is written `\\x -> e`")
+            }
             Tok::FatArrow => error.suggest(here, "->", "arrows are written `->`"),
             Tok::DotDot => error.suggest(here, "..<", "a range is written `a..<b`, without its end"),
             Tok::Semicolon => error.help("there are no semicolons; steps are written `let x = e in …`"),
@@ -107,30 +110,6 @@ impl Parser<'_> {
         } else {
             Err(failed)
         }
-    }
-
-    /// `fun x -> e` and `fn x => e` of other languages: where the arrow is. Both words are ordinary names here, so the
-    /// arrow decides.
-    pub(super) fn foreign_lambda_arrow(&self) -> Option<usize> {
-        const REACH: usize = 32;
-        if !matches!(self.text_of(self.token()), "fun" | "fn") {
-            return None;
-        }
-        for ahead in 1..REACH {
-            match self.peek_at(ahead) {
-                Tok::Arrow | Tok::FatArrow => return (ahead > 1).then_some(self.at + ahead),
-                Tok::Lower | Tok::Underscore | Tok::LParen | Tok::RParen | Tok::Comma | Tok::Colon => {}
-                _ => return None,
-            }
-        }
-        None
-    }
-
-    pub(super) fn foreign_lambda(&mut self, arrow: usize) -> Parse<Expr> {
-        self.reported_at.insert(arrow);
-        let word = self.text_of(self.token());
-        self.other_language(self.here(), word, "\\", "a function value is written `\\x -> e`");
-        self.lambda()
     }
 
     /// Reports a word of another language; the parser goes on as if ours had been written.

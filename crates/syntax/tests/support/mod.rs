@@ -338,6 +338,14 @@ pub fn on_large_stack(run: impl FnOnce() + Send + 'static) {
     }
 }
 
+/// The seeds of random tests: one, or as many as `ALMACH_FUZZ` says, for long runs by hand.
+pub fn seeds() -> std::ops::Range<u64> {
+    let count = std::env::var("ALMACH_FUZZ")
+        .ok()
+        .and_then(|count| count.parse().ok());
+    0..count.unwrap_or(1)
+}
+
 /// A small generator of random numbers, so that runs repeat.
 pub struct Random(u64);
 
