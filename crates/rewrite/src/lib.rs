@@ -14,6 +14,7 @@ pub mod fusion;
 pub mod hoisting;
 pub mod inlining;
 pub mod pipelines;
+pub mod short_circuits;
 mod sizes;
 pub mod tail_calls;
 pub mod views;

@@ -1,7 +1,8 @@
 //! Every pipeline of rewrites, in the order its passes run. Read this first.
 
 use crate::{
-    Pass, constant_folding, copy_propagation, cse, dead_code, fusion, hoisting, inlining, tail_calls, views,
+    Pass, constant_folding, copy_propagation, cse, dead_code, fusion, hoisting, inlining, short_circuits,
+    tail_calls, views,
 };
 
 /// Leaves a program small: what other passes leave behind is cleaned up here.
@@ -28,6 +29,7 @@ pub const STANDARD: &[&Pass] = &[
     &copy_propagation::PASS,
     &views::PASS,
     &copy_propagation::PASS,
+    &short_circuits::PASS,
     &cse::PASS,
     &dead_code::PASS,
     // Uses must be counted on a clean program.
@@ -68,6 +70,7 @@ pub const ALL: &[&Pass] = &[
     &copy_propagation::PASS,
     &constant_folding::PASS,
     &views::PASS,
+    &short_circuits::PASS,
     &cse::PASS,
     &fusion::PASS,
     &hoisting::PASS,

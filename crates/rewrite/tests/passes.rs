@@ -574,6 +574,37 @@ fn invariants_are_hoisted_where_they_cannot_fail() {
     );
 }
 
+#[test]
+fn conditions_that_cannot_fail_become_operators() {
+    rewritten(
+        &["short-circuits", "copy-propagation"],
+        "fun f {n} (xs: [n]f32, a: bool, x: i32, i: i64): <bool, bool, bool> =
+           let r: bool = if a: bool then let b: bool = x < 3i32 in b else false
+           let s: bool = if a: bool then true else
+               let inner: bool = if r: bool then false else let c: bool = x > 5i32 in c
+               in inner
+           let inside: bool = i < n
+           let t: bool = if inside: bool then let y: f32 = xs[i] let b: bool = y > 0.0f32 in b else false
+           in <r, s, t>",
+        expect![[r#"
+            fun f {n} (xs: [n]f32, a: bool, x: i32, i: i64): <bool, bool, bool> =
+              let b: bool = x < 3i32
+              let r: bool = a & b
+              let c: bool = x > 5i32
+              let otherwise: bool = not r
+              let inner: bool = otherwise & c
+              let s: bool = a | inner
+              let inside: bool = i < n
+              let t: bool = if inside: bool then
+                let y: f32 = xs[i]
+                let b_13: bool = y > 0.0f32
+                in b_13
+              else false
+              in <r, s, t>
+        "#]],
+    );
+}
+
 /// The whole pipeline on the dot product of the papers.
 #[test]
 fn the_standard_pipeline() {
