@@ -207,6 +207,7 @@ impl Parser {
             "tupleAcc" => self.component(Prim::TupleAcc)?,
             "unzip" => self.component(Prim::Unzip)?,
             "zipAcc" => self.component(Prim::ZipAcc)?,
+            "unzipAcc" => Prim::UnzipAcc(self.count()?),
             "gather" => Prim::Gather(self.scalar_type()?),
             "asVector" => self.lanes(Prim::AsVector)?,
             "asScalar" => self.lanes(Prim::AsScalar)?,

@@ -64,6 +64,8 @@ macro_rules! plain_primitives {
             /// One component of every element.
             Unzip(usize, usize),
             ZipAcc(usize, usize),
+            /// One acceptor of tuples out of one acceptor per component.
+            UnzipAcc(usize),
             /// `y[i] = xs[is[i]]` for indices of that type, which are in range.
             Gather(ScalarType),
             /// `vec n t` (section 6.2).
@@ -152,6 +154,8 @@ plain_primitives! {
     While "while" "exp[bool] * comm -> comm";
     /// A run-time number as a size.
     LetNat "letNat" "exp[i64] -> ((n: nat) -> comm) -> comm";
+    /// The first variable becomes what the second is, which is not to be read again before it is written.
+    Move "move" "(s: data) -> var[s] * var[s] -> comm";
     IdxAcc "idxAcc" "(n: nat) -> (s: data) -> acc[n.s] -> exp[idx[n]] -> acc[s]";
     SplitAcc "splitAcc" "(n: nat) -> (m: nat) -> (s: data) -> acc[n.m.s] -> acc[(n*m).s]";
     JoinAcc "joinAcc" "(n: nat) -> (m: nat) -> (s: data) -> acc[(n*m).s] -> acc[n.m.s]";
@@ -185,6 +189,7 @@ impl Prim {
             Prim::Zip(_) => "zip",
             Prim::Unzip(..) => "unzip",
             Prim::ZipAcc(..) => "zipAcc",
+            Prim::UnzipAcc(_) => "unzipAcc",
             Prim::Gather(_) => "gather",
             Prim::AsVector(..) => "asVector",
             Prim::AsScalar(..) => "asScalar",
@@ -267,6 +272,10 @@ impl Prim {
             }
             Prim::Unzip(i, k) => format!("(n: nat) -> {}exp[n.{}] -> exp[n.s{i}]", datas(*k), list(*k)),
             Prim::ZipAcc(i, k) => format!("(n: nat) -> {}acc[n.{}] -> acc[n.s{i}]", datas(*k), list(*k)),
+            Prim::UnzipAcc(k) => {
+                let arrays = many(*k, &|at| format!("acc[n.s{at}] -> "));
+                format!("(n: nat) -> {}{arrays}acc[n.{}]", datas(*k), list(*k))
+            }
             Prim::Gather(t) => {
                 format!("(n: nat) -> (m: nat) -> (s: data) -> exp[n.{t}] -> exp[m.s] -> exp[n.s]")
             }

@@ -437,7 +437,7 @@ impl fmt::Display for Prim {
             Prim::Unary(op, on) => write!(f, "{}<{on}>", unary_name(*op)),
             Prim::Binary(op, on) => write!(f, "{}<{on}>", binary_name(*op)),
             Prim::Ternary(op, on) => write!(f, "{}<{on}>", ternary_name(*op)),
-            Prim::Tuple(k) | Prim::Zip(k) => write!(f, "{name}<{k}>"),
+            Prim::Tuple(k) | Prim::Zip(k) | Prim::UnzipAcc(k) => write!(f, "{name}<{k}>"),
             Prim::Get(i, k) | Prim::TupleAcc(i, k) | Prim::Unzip(i, k) | Prim::ZipAcc(i, k) => {
                 write!(f, "{name}<{i},{k}>")
             }

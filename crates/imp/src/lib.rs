@@ -2,6 +2,7 @@
 //! error. Its interpreter has a heap and finds races, accesses out of bounds, reads of unwritten cells, and leaks.
 
 pub mod check;
+pub mod interface;
 pub mod interp;
 pub mod ir;
 mod lex;

@@ -92,4 +92,8 @@ Write instead a conversion to a type that is large enough, or the types of the d
     def scale (x: i32): i32 = x * 1000
     entry main (x: i8): i32 = scale (i32 x)
 ";
+    NOT_COMPILED_YET = "E0690", "a construct is not yet compiled", "
+The compiled back ends (C, OpenMP) do not translate everything yet. The interpreter runs every program, so use
+`--backend interp`; `almach run` does so by itself and says it did.
+";
 }

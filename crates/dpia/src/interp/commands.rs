@@ -89,6 +89,12 @@ impl Interpreter {
                 let (acceptor, exp) = (acceptor.acc()?, exp.exp()?);
                 comm(move |store| assign(&applied, applied.data(0)?, &acceptor, &exp, store))
             }
+            Prim::Move => {
+                let [pair] = take(arguments)?;
+                let (to, from) = pair.pair()?;
+                let (acceptor, exp) = (to.pair()?.0.acc()?, from.pair()?.1.exp()?);
+                comm(move |store| assign(&applied, applied.data(0)?, &acceptor, &exp, store))
+            }
             Prim::New(_) => {
                 let [body] = take(arguments)?;
                 comm(move |store| {

@@ -210,6 +210,9 @@ fn acceptor_or_view(applied: &Rc<Applied>, arguments: &[Meaning]) -> Run<Option<
             }
         })));
     }
+    if let Prim::UnzipAcc(_) = applied.prim {
+        return unzip_acceptor(arguments).map(Some);
+    }
     if !is_acceptor(&applied.prim) {
         return Ok(None);
     }
@@ -229,6 +232,25 @@ fn acceptor_or_view(applied: &Rc<Applied>, arguments: &[Meaning]) -> Run<Option<
             acceptor(store, &path, scalar)
         },
     ))))
+}
+
+fn unzip_acceptor(arguments: &[Meaning]) -> Run<Meaning> {
+    let components = arguments
+        .iter()
+        .cloned()
+        .map(Meaning::acc)
+        .collect::<Run<Vec<Acc>>>()?;
+    Ok(Meaning::Acc(Rc::new(
+        move |store: &mut Store, path: &[Step], scalar: Scalar| match path {
+            [at, Step::Field(field), rest @ ..] => {
+                let component = components
+                    .get(*field)
+                    .ok_or_else(|| broken("no such component"))?;
+                component(store, &below(&[*at], rest), scalar)
+            }
+            _ => Err(broken("a path that does not go into a tuple")),
+        },
+    )))
 }
 
 fn is_view(prim: &Prim) -> bool {

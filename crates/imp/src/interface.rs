@@ -1,0 +1,94 @@
+//! How values outside meet the parameters of an entry's procedure.
+//!
+//! A value is passed as a sequence of slots, in the order of a walk over its shape: a scalar is one slot, a vector one per
+//! lane, a tuple the slots of its components. An array has a slot for its size, then the slots of its elements' shape,
+//! where every scalar is a buffer instead: `[n](f32, [m]i32)` has the slots `n`, a buffer of `n` floats, `m`, a buffer of
+//! `n*m` integers. A sum has a slot for its constructor, then the slots of every constructor's fields.
+//!
+//! Parameters of the procedure are the slots of all arguments, then those of all results: `out` scalars and sizes, and
+//! owned buffers.
+
+use almach_base::{Name, Span};
+use almach_value::{ScalarType, ValueType};
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Entry {
+    /// What the user calls it.
+    pub name: Name,
+    /// The procedure of the program.
+    pub proc: Name,
+    pub params: Vec<EntryParam>,
+    /// The function's values; several are the components of one tuple to the user.
+    pub results: Vec<Shape>,
+    pub result_type: ValueType,
+    pub span: Span,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct EntryParam {
+    pub name: Name,
+    pub ty: ValueType,
+    pub shape: Shape,
+}
+
+/// What decides the slots of a value.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Shape {
+    Scalar(ScalarType),
+    Vector(u32, ScalarType),
+    Tuple(Vec<Shape>),
+    Array(Box<Shape>),
+    /// The fields of each constructor.
+    Sum(Vec<Vec<Shape>>),
+}
+
+/// One slot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Slot {
+    Scalar(ScalarType),
+    Size,
+    Buffer(ScalarType),
+}
+
+/// The type of the slot that says which constructor a sum has.
+pub const TAG: ScalarType = ScalarType::U32;
+
+impl Shape {
+    pub fn slots(&self) -> Vec<Slot> {
+        let mut slots = Vec::new();
+        self.collect(Inside::Nothing, &mut slots);
+        slots
+    }
+
+    fn collect(&self, inside: Inside, slots: &mut Vec<Slot>) {
+        let scalar = |ty: ScalarType| match inside {
+            Inside::Nothing => Slot::Scalar(ty),
+            Inside::Array => Slot::Buffer(ty),
+        };
+        match self {
+            Shape::Scalar(ty) => slots.push(scalar(*ty)),
+            Shape::Vector(width, ty) => match inside {
+                Inside::Nothing => slots.extend((0..*width).map(|_| scalar(*ty))),
+                Inside::Array => slots.push(scalar(*ty)),
+            },
+            Shape::Tuple(parts) => parts.iter().for_each(|part| part.collect(inside, slots)),
+            Shape::Array(element) => {
+                slots.push(Slot::Size);
+                element.collect(Inside::Array, slots);
+            }
+            Shape::Sum(constructors) => {
+                slots.push(scalar(TAG));
+                constructors
+                    .iter()
+                    .flatten()
+                    .for_each(|field| field.collect(inside, slots));
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Inside {
+    Nothing,
+    Array,
+}

@@ -1,0 +1,385 @@
+//! Stage I (paper, section 4.1, Figure 5): from Core to imperative combinators.
+//!
+//! ```text
+//! let ps = map@par (\x y -> x * y) xs ys        new{n.f32} (\ps: var[n.f32].
+//! let s = reduce (+) 0.0 ps                ~~>    mapI<par>… (\z. \o. o := …) (zip xs ys) ps.1;
+//! in s                                            reduceI… (\x y o. …) 0.0 ps.2 (\s. out := s))
+//! ```
+//!
+//! The two translations of the paper, acceptor-passing and continuation-passing, in direct style: what a statement
+//! makes is pushed onto the block that is being built, and the rest of the block is its continuation. `into` is the paper's 𝒜
+//! (the value goes to an acceptor), `bind` its 𝒞 (the value gets a name for the rest).
+//!
+//! Removes: nested values, `case`, size contexts. Introduces: `new` for every array that is computed (and nowhere else),
+//! `check` for everything that can fail. Guarantees: the result passes the interference check.
+
+mod bodies;
+mod checks;
+mod control;
+mod operations;
+mod types;
+mod views;
+
+use crate::error::{Lowering, bug};
+use crate::facts::Facts;
+use almach_base::{Name, Span};
+use almach_core::typing::Env;
+use almach_core::{Atom, FunId, Function, Program, Size, Var};
+use almach_dpia::build;
+use almach_dpia::{Data, Kind, Nat, Phrase, PhraseType, Prim, Proc, Space};
+use std::collections::{HashMap, HashSet};
+
+/// One step of a block. Those that bind a name have the rest of the block as their body.
+pub(crate) enum Item {
+    Command(Phrase),
+    New {
+        space: Space,
+        data: Data,
+        name: Name,
+    },
+    Let {
+        name: Name,
+        ty: PhraseType,
+        value: Phrase,
+    },
+    LetNat {
+        name: Name,
+        value: Phrase,
+    },
+    Open {
+        cell: Phrase,
+        data: Data,
+        sizes: Vec<Name>,
+        contents: Name,
+    },
+    /// `reduceI F I E` for its continuation.
+    Reduce {
+        reduction: Phrase,
+        name: Name,
+        data: Data,
+    },
+}
+
+/// Where the results of a body go.
+pub(crate) enum Dest {
+    /// One acceptor per value.
+    Each(Vec<Phrase>),
+    /// A cell, since the results come with sizes.
+    Cell { acceptor: Phrase, data: Data },
+}
+
+pub(crate) struct Translator<'a> {
+    program: &'a Program,
+    proc_names: &'a HashMap<FunId, Name>,
+    facts: Facts,
+    env: Env,
+    values: HashMap<Var, Phrase>,
+    items: Vec<Item>,
+    /// Results that types mention, waiting to be computed.
+    late_sizes: Vec<(Var, Phrase)>,
+    next_name: u32,
+    /// Every procedure draws its made-up names from the same well.
+    prefix: String,
+    pub(crate) span: Span,
+}
+
+/// Translates the functions that `entry` needs.
+pub(crate) fn translate(program: &Program, entry: FunId) -> Lowering<almach_dpia::Program> {
+    let mut order = Vec::new();
+    let mut seen = HashSet::new();
+    reach(program, entry, &mut seen, &mut order)?;
+    let mut taken = HashSet::new();
+    let mut proc_names = HashMap::new();
+    for id in &order {
+        let function = function(program, *id)?;
+        let mut name = function.name.to_string();
+        while !taken.insert(name.clone()) {
+            name.push_str(&format!("_f{}", id.0));
+        }
+        proc_names.insert(*id, Name::from(name));
+    }
+    let mut procs = Vec::new();
+    for id in order {
+        let function = function(program, id)?;
+        let mut translator = Translator {
+            program,
+            proc_names: &proc_names,
+            facts: Facts::of(function),
+            env: Env::new(),
+            values: HashMap::new(),
+            items: Vec::new(),
+            late_sizes: Vec::new(),
+            next_name: 0,
+            prefix: format!("f{}", id.0),
+            span: function.span,
+        };
+        procs.push(translator.function(id, function)?);
+    }
+    Ok(almach_dpia::Program { procs })
+}
+
+fn function(program: &Program, id: FunId) -> Lowering<&Function> {
+    match program.functions.get(id.0 as usize) {
+        Some(function) => Ok(function),
+        None => bug(format!("there is no function {}", id.0), Span::NONE),
+    }
+}
+
+/// Callees before callers, so that the text reads from the small to the large.
+fn reach(program: &Program, id: FunId, seen: &mut HashSet<FunId>, order: &mut Vec<FunId>) -> Lowering<()> {
+    if !seen.insert(id) {
+        return Ok(());
+    }
+    struct Calls(Vec<FunId>);
+    impl almach_core::visit::Walk for Calls {
+        fn exp(&mut self, exp: &almach_core::Exp) {
+            if let almach_core::Exp::Call { function, .. } = exp {
+                self.0.push(*function);
+            }
+            almach_core::visit::walk_exp(self, exp);
+        }
+    }
+    let mut calls = Calls(Vec::new());
+    almach_core::visit::walk_function(&mut calls, function(program, id)?);
+    for callee in calls.0 {
+        reach(program, callee, seen, order)?;
+    }
+    order.push(id);
+    Ok(())
+}
+
+/// The name of a Core variable.
+pub(crate) fn name_of(var: &Var) -> Name {
+    Name::from(var.to_string())
+}
+
+impl Translator<'_> {
+    fn function(&mut self, id: FunId, function: &Function) -> Lowering<Proc> {
+        let is_size = |facts: &Facts, var: &Var| facts.is_size(var);
+        almach_core::build::enter_params(&mut self.env, &function.context, &function.params);
+        let (mut nats, mut exps) = (function.context.clone(), Vec::new());
+        for param in &function.params {
+            let size = almach_core::Type::I64 == param.ty && is_size(&self.facts, &param.var);
+            match size {
+                true => nats.push(param.var.clone()),
+                false => exps.push(param),
+            }
+        }
+        for var in &nats {
+            self.values
+                .insert(var.clone(), build::nat_value(Nat::var(name_of(var))));
+        }
+        let mut params = Vec::new();
+        for param in exps {
+            let data = self.data(&param.ty)?;
+            self.values
+                .insert(param.var.clone(), Phrase::Var(name_of(&param.var)));
+            params.push((name_of(&param.var), PhraseType::Exp(data)));
+        }
+        let result = self.result_data(&function.result)?;
+        let outs: Vec<(Name, Data)> = result
+            .acceptors()
+            .into_iter()
+            .map(|data| (self.fresh("out"), data))
+            .collect();
+        let dest = result.dest(outs.iter().map(|(name, _)| Phrase::Var(name.clone())).collect());
+        let body = self.block(|this| this.body_into(&function.body, dest))?;
+        params.extend(outs.into_iter().map(|(name, data)| (name, PhraseType::Acc(data))));
+        let (mut phrase, mut ty) = (body, PhraseType::Comm);
+        for (at, (name, param)) in params.into_iter().rev().enumerate() {
+            phrase = Phrase::lam(name, param.clone(), phrase);
+            ty = match at {
+                0 => PhraseType::passive_fun(param, ty),
+                _ => PhraseType::fun(param, ty),
+            };
+        }
+        for var in nats.iter().rev() {
+            phrase = Phrase::nat_lam(name_of(var), phrase);
+            ty = PhraseType::Dependent(name_of(var), Kind::Nat, Box::new(ty));
+        }
+        match self.proc_names.get(&id) {
+            Some(name) => Ok(Proc {
+                name: name.clone(),
+                ty,
+                body: phrase,
+                span: function.span,
+            }),
+            None => bug("a procedure without a name", function.span),
+        }
+    }
+
+    /// A name nothing else has.
+    pub(crate) fn fresh(&mut self, stem: &str) -> Name {
+        self.next_name += 1;
+        Name::from(format!("{stem}_{}_{}", self.prefix, self.next_name))
+    }
+
+    pub(crate) fn push(&mut self, command: Phrase) {
+        let span = self.span;
+        self.items.push(Item::Command(command.at(span)));
+    }
+
+    /// Builds a block of its own.
+    pub(crate) fn block(&mut self, inside: impl FnOnce(&mut Self) -> Lowering<()>) -> Lowering<Phrase> {
+        let outer = std::mem::take(&mut self.items);
+        let result = inside(self);
+        let items = std::mem::replace(&mut self.items, outer);
+        result?;
+        Ok(close(items))
+    }
+
+    pub(crate) fn new_var(&mut self, stem: &str, data: &Data) -> Phrase {
+        self.new_var_in(Space::Any, stem, data)
+    }
+
+    /// A variable for the rest of the block.
+    pub(crate) fn new_var_in(&mut self, space: Space, stem: &str, data: &Data) -> Phrase {
+        let name = self.fresh(stem);
+        self.items.push(Item::New {
+            space,
+            data: data.clone(),
+            name: name.clone(),
+        });
+        Phrase::Var(name)
+    }
+
+    /// Names an expression for the rest of the block.
+    pub(crate) fn let_exp(&mut self, stem: &str, data: &Data, value: Phrase) -> Phrase {
+        if is_atomic(&value) {
+            return value;
+        }
+        let name = self.fresh(stem);
+        self.items.push(Item::Let {
+            name: name.clone(),
+            ty: PhraseType::Exp(data.clone()),
+            value,
+        });
+        Phrase::Var(name)
+    }
+
+    /// A size for an `i64` expression, for the rest of the block.
+    pub(crate) fn let_nat(&mut self, stem: &str, value: Phrase) -> Nat {
+        if let Phrase::Prim(instance) = value.unmarked()
+            && let (Prim::NatValue, [nat]) = (&instance.prim, instance.nats.as_slice())
+        {
+            return nat.clone();
+        }
+        let name = self.fresh(stem);
+        self.items.push(Item::LetNat {
+            name: name.clone(),
+            value,
+        });
+        Nat::var(name)
+    }
+
+    /// Binds a Core variable to an expression: in place where it is used once, else by a name. Scalars are computed
+    /// once; views cost nothing, so only their text matters.
+    pub(crate) fn bind_value(&mut self, var: &Var, data: &Data, value: Phrase) {
+        let uses = self.facts.uses(var);
+        if self.facts.is_size(var) && *data == Data::Scalar(almach_value::ScalarType::I64) {
+            self.bind_size(var, value);
+            return;
+        }
+        let in_place = match data.is_base() {
+            true => uses.count <= 1 && !uses.repeated,
+            false => uses.count <= 1,
+        };
+        if in_place || is_atomic(&value) {
+            self.values.insert(var.clone(), value);
+            return;
+        }
+        let name = name_of(var);
+        self.items.push(Item::Let {
+            name: name.clone(),
+            ty: PhraseType::Exp(data.clone()),
+            value,
+        });
+        self.values.insert(var.clone(), Phrase::Var(name));
+    }
+
+    /// Binds an `i64` that types mention: what the environment knows it to be equal to, or a new size.
+    fn bind_size(&mut self, var: &Var, value: Phrase) {
+        let known = self.env.normalise_size(&Size::var(var.clone()));
+        let nat = match known.as_var() == Some(var) {
+            false => self.nat(&known),
+            true => {
+                let name = name_of(var);
+                self.items.push(Item::LetNat {
+                    name: name.clone(),
+                    value,
+                });
+                Nat::var(name)
+            }
+        };
+        self.values.insert(var.clone(), build::nat_value(nat));
+    }
+
+    pub(crate) fn value(&self, atom: &Atom) -> Lowering<Phrase> {
+        match atom {
+            Atom::Const(scalar) => Ok(build::literal(*scalar)),
+            Atom::Var(var) => match self.values.get(var) {
+                Some(phrase) => Ok(phrase.clone()),
+                None => bug(format!("`{var}` has no value"), self.span),
+            },
+        }
+    }
+
+    pub(crate) fn size(&self, atom: &Atom) -> Lowering<Nat> {
+        match self.env.size(atom) {
+            Ok(size) => Ok(self.nat(&size)),
+            Err(error) => bug(error.message, self.span),
+        }
+    }
+
+    /// A Core size over Dpia's names.
+    pub(crate) fn nat(&self, size: &Size) -> Nat {
+        self.env
+            .normalise_size(size)
+            .map_vars(&|var: &Var| Nat::var(name_of(var)))
+    }
+}
+
+/// Names, projections of names, literals and sizes: writing them twice costs nothing.
+fn is_atomic(phrase: &Phrase) -> bool {
+    match phrase.unmarked() {
+        Phrase::Var(_) => true,
+        Phrase::Project(_, inner) => is_atomic(inner),
+        Phrase::Prim(instance) => matches!(instance.prim, Prim::Literal(_) | Prim::NatValue),
+        _ => false,
+    }
+}
+
+/// Nests the items: each that binds has what follows as its body.
+fn close(items: Vec<Item>) -> Phrase {
+    let mut rest = build::skip();
+    for item in items.into_iter().rev() {
+        rest = match item {
+            Item::Command(command) => build::seq(command, rest),
+            Item::New { space, data, name } => build::new(space, data, name, rest),
+            Item::Let { name, ty, value } => build::let_in(name, ty, value, rest),
+            Item::LetNat { name, value } => build::let_nat(value, name, rest),
+            Item::Open {
+                cell,
+                data,
+                sizes,
+                contents,
+            } => open(cell, data, sizes, contents, rest),
+            Item::Reduce {
+                reduction,
+                name,
+                data,
+            } => reduction.app(Phrase::lam(name, PhraseType::Exp(data), rest)),
+        };
+    }
+    rest
+}
+
+/// `open{some n. δ} cell (/\n: nat. \contents: exp[δ]. body)`.
+fn open(cell: Phrase, data: Data, sizes: Vec<Name>, contents: Name, body: Phrase) -> Phrase {
+    let held = types::held(&data, &sizes);
+    let mut inner = Phrase::lam(contents, PhraseType::Exp(held), body);
+    for name in sizes.into_iter().rev() {
+        inner = Phrase::nat_lam(name, inner);
+    }
+    Phrase::prim(Prim::Open, vec![], vec![data]).apply([cell, inner])
+}

@@ -1,0 +1,386 @@
+//! Branches, `case`, loops and calls.
+
+use super::checks::{as_i64, binary, unary};
+use super::types::ResultData;
+use super::{Dest, Translator, name_of};
+use crate::error::{Lowering, bug, refuse};
+use almach_core::{Arm, Atom, Body, Exp, FunId, Loop, LoopForm, Param, Pattern, Type};
+use almach_dpia::{Data, Nat, Phrase, Prim, build};
+use almach_value::{BinOp, Scalar, ScalarType, UnOp};
+
+impl Translator<'_> {
+    /// Binds a pattern to an expression (the paper's 𝒞).
+    pub(crate) fn bind(&mut self, exp: &Exp, pattern: &Pattern) -> Lowering<()> {
+        match exp {
+            Exp::Op(op) => self.bind_op(op, exp, pattern),
+            Exp::If {
+                condition,
+                then,
+                otherwise,
+                ..
+            } if is_plain(then) && is_plain(otherwise) => match self.select(condition, then, otherwise)? {
+                Some(value) => self.bind_one(pattern, exp, value),
+                None => self.into_new(pattern, exp, |this, dest| this.into(exp, pattern, dest)),
+            },
+            Exp::If { .. } | Exp::Case { .. } | Exp::Call { .. } | Exp::Array(..) | Exp::Update { .. } => {
+                self.into_new(pattern, exp, |this, dest| this.into(exp, pattern, dest))
+            }
+            Exp::Loop(looped) => self.bind_loop(looped, exp, pattern),
+            Exp::Foreign { .. } => refuse("a foreign function", self.span),
+            Exp::Trace { .. } => refuse("`trace`", self.span),
+            Exp::ConstructNode { .. } => refuse("recursive data", self.span),
+            Exp::Assert { condition, text } => {
+                let condition = self.value(condition)?;
+                self.assertion(condition, text);
+                self.bind_one(pattern, exp, build::tuple(&[], vec![]))
+            }
+            Exp::Atom(_)
+            | Exp::Unary(..)
+            | Exp::Binary(..)
+            | Exp::Ternary(..)
+            | Exp::Tuple(_)
+            | Exp::Project(..)
+            | Exp::Construct { .. }
+            | Exp::Index { .. }
+            | Exp::Slice { .. }
+            | Exp::Coerce { .. } => {
+                let value = self.expression(exp)?;
+                self.bind_one(pattern, exp, value)
+            }
+        }
+    }
+
+    /// Computes an expression into acceptors (the paper's 𝒜).
+    pub(crate) fn into(&mut self, exp: &Exp, pattern: &Pattern, dest: Dest) -> Lowering<()> {
+        match exp {
+            Exp::If {
+                condition,
+                then,
+                otherwise,
+                ..
+            } => {
+                let condition = self.value(condition)?;
+                let then = self.block(|this| this.body_into(then, dest.again()))?;
+                let otherwise = self.block(|this| this.body_into(otherwise, dest))?;
+                self.push(build::if_then_else(condition, then, otherwise));
+                Ok(())
+            }
+            Exp::Case {
+                scrutinee,
+                arms,
+                default,
+                ..
+            } => self.case(scrutinee, arms, default.as_ref(), dest),
+            Exp::Call {
+                function,
+                context,
+                args,
+            } => self.call(*function, context, args, dest),
+            Exp::Op(op) => self.op_into(op, exp, pattern, dest),
+            Exp::Array(elements, _) => match dest {
+                Dest::Each(acceptors) => self.array_literal(elements, exp, pattern, acceptors),
+                Dest::Cell { .. } => bug("an array literal with a size of its own", self.span),
+            },
+            Exp::Update {
+                array, parts, value, ..
+            } => match dest {
+                Dest::Each(acceptors) => self.update(array, parts, value, acceptors),
+                Dest::Cell { .. } => bug("an update with a size of its own", self.span),
+            },
+            _ => self.bind_then_give(exp, pattern, dest),
+        }
+    }
+
+    /// For what has no acceptor-passing form of its own.
+    pub(crate) fn bind_then_give(&mut self, exp: &Exp, pattern: &Pattern, dest: Dest) -> Lowering<()> {
+        self.bind(exp, pattern)?;
+        let mut values = Vec::new();
+        let mut datas = Vec::new();
+        for value in &pattern.values {
+            values.push(self.value(&Atom::Var(value.var.clone()))?);
+            datas.push(self.data(&value.ty)?);
+        }
+        let sizes = pattern
+            .context
+            .iter()
+            .map(|var| self.size(&Atom::Var(var.clone())));
+        let sizes = sizes.collect::<Lowering<Vec<Nat>>>()?;
+        self.give(sizes, values, datas, dest)
+    }
+
+    /// A branch whose sides are only values, as an expression; none for several or large values.
+    fn select(&mut self, condition: &Atom, then: &Body, otherwise: &Body) -> Lowering<Option<Phrase>> {
+        let ([a], [b]) = (then.values.as_slice(), otherwise.values.as_slice()) else {
+            return Ok(None);
+        };
+        let data = self.data_of(a)?;
+        if !data.is_base() {
+            return Ok(None);
+        }
+        let select = Phrase::prim(Prim::Select, vec![], vec![data]);
+        Ok(Some(select.apply([
+            self.value(condition)?,
+            self.value(a)?,
+            self.value(b)?,
+        ])))
+    }
+
+    fn case(&mut self, scrutinee: &Atom, arms: &[Arm], default: Option<&Body>, dest: Dest) -> Lowering<()> {
+        let Type::Data(_) = self.type_of(scrutinee)? else {
+            return refuse("a `case` on a node", self.span);
+        };
+        let Data::Tuple(parts) = self.data_of(scrutinee)? else {
+            return bug("a sum that is no tuple", self.span);
+        };
+        let value = self.value(scrutinee)?;
+        let value = self.let_exp("scrutinee", &Data::Tuple(parts.clone()), value);
+        let mut branches = Vec::new();
+        for arm in arms {
+            let body = self.arm(arm, &value, &parts, dest.again())?;
+            branches.push((arm.constructor, body));
+        }
+        let mut rest = match default {
+            Some(body) => self.block(|this| this.body_into(body, dest))?,
+            // The last constructor needs no test.
+            None => match branches.pop() {
+                Some((_, body)) => body,
+                None => return refuse("a `case` without arms", self.span),
+            },
+        };
+        for (constructor, body) in branches.into_iter().rev() {
+            let tag = build::get(0, &parts, value.clone());
+            let test = binary(
+                BinOp::Eq,
+                super::types::TAG,
+                tag,
+                build::literal(Scalar::U32(constructor)),
+            );
+            rest = build::if_then_else(test, body, rest);
+        }
+        self.push(rest);
+        Ok(())
+    }
+
+    fn arm(&mut self, arm: &Arm, value: &Phrase, parts: &[Data], dest: Dest) -> Lowering<Phrase> {
+        if !arm.context.is_empty() {
+            return refuse("a sum that holds arrays of its own sizes", self.span);
+        }
+        let at = arm.constructor as usize + 1;
+        let fields_of = build::get(at, parts, value.clone());
+        let Some(Data::Tuple(types)) = parts.get(at).cloned() else {
+            return bug("a constructor without fields", self.span);
+        };
+        self.block(|this| {
+            almach_core::build::enter_params(&mut this.env, &arm.context, &arm.fields);
+            for (at, field) in arm.fields.iter().enumerate() {
+                let data = this.data(&field.ty)?;
+                this.bind_value(&field.var, &data, build::get(at, &types, fields_of.clone()));
+            }
+            this.body_into(&arm.body, dest)
+        })
+    }
+
+    /// `f[n] x y out`.
+    fn call(&mut self, function: FunId, context: &[Atom], args: &[Atom], dest: Dest) -> Lowering<()> {
+        let Some(name) = self.proc_names.get(&function) else {
+            return bug("a call of a function that is not there", self.span);
+        };
+        let mut phrase = Phrase::Var(name.clone());
+        let callee = super::function(self.program, function)?;
+        let callee_facts = crate::facts::Facts::of(callee);
+        for atom in context {
+            phrase = Phrase::NatApp(Box::new(phrase), self.size(atom)?);
+        }
+        let mut values = Vec::new();
+        for (param, atom) in callee.params.iter().zip(args) {
+            match param.ty == Type::I64 && callee_facts.is_size(&param.var) {
+                true => phrase = Phrase::NatApp(Box::new(phrase), self.size_or_new(atom)?),
+                false => values.push(self.value(atom)?),
+            }
+        }
+        let acceptors = match dest {
+            Dest::Each(acceptors) => acceptors,
+            Dest::Cell { acceptor, .. } => vec![acceptor],
+        };
+        let acceptors = match acceptors.is_empty() {
+            true => vec![self.new_var("nothing", &Data::Tuple(vec![])).writer()],
+            false => acceptors,
+        };
+        self.push(phrase.apply(values).apply(acceptors));
+        Ok(())
+    }
+
+    /// An `i64` as a size; one that no type mentions here becomes one.
+    fn size_or_new(&mut self, atom: &Atom) -> Lowering<Nat> {
+        match atom {
+            Atom::Var(var) if !self.facts.is_size(var) => {
+                let value = self.value(atom)?;
+                Ok(self.let_nat("size", value))
+            }
+            _ => self.size(atom),
+        }
+    }
+
+    fn bind_loop(&mut self, looped: &Loop, exp: &Exp, pattern: &Pattern) -> Lowering<()> {
+        let initial = looped
+            .params
+            .iter()
+            .map(|(_, atom)| self.value(atom))
+            .collect::<Lowering<Vec<_>>>()?;
+        let initial_data = looped
+            .params
+            .iter()
+            .map(|(_, atom)| self.data_of(atom))
+            .collect::<Lowering<Vec<_>>>()?;
+        let sizes = looped.context.iter().map(|(_, atom)| self.size_or_new(atom));
+        let sizes = sizes.collect::<Lowering<Vec<Nat>>>()?;
+        let bound = match &looped.form {
+            LoopForm::For { bound, .. } => {
+                let scalar = self.scalar_of(bound)?;
+                let value = as_i64(scalar, self.value(bound)?);
+                Some(self.let_nat("bound", value))
+            }
+            LoopForm::While(_) => None,
+        };
+        almach_core::build::enter_loop(&mut self.env, looped);
+        let state = ResultData {
+            sizes: looped.context.iter().map(|(var, _)| name_of(var)).collect(),
+            values: looped
+                .params
+                .iter()
+                .map(|(param, _)| self.data(&param.ty))
+                .collect::<Lowering<_>>()?,
+        };
+        // Two of everything: the state, and what the body computes from it.
+        let datas = state.acceptors();
+        let pairs = LoopState {
+            current: datas.iter().map(|data| self.new_var("state", data)).collect(),
+            next: datas.iter().map(|data| self.new_var("next", data)).collect(),
+            datas,
+            result: state,
+        };
+        self.give(
+            sizes,
+            initial,
+            initial_data,
+            pairs.result.dest(writers(&pairs.current)),
+        )?;
+        match (&looped.form, bound) {
+            (LoopForm::For { index, .. }, Some(bound)) => self.for_loop(looped, index, bound, &pairs)?,
+            (LoopForm::While(condition), _) => self.while_loop(looped, condition, &pairs)?,
+            (LoopForm::For { .. }, None) => return bug("a loop without a bound", self.span),
+        }
+        self.leave_loop(pattern, exp, &pairs)
+    }
+
+    fn for_loop(&mut self, looped: &Loop, index: &Param, bound: Nat, state: &LoopState) -> Lowering<()> {
+        let name = self.fresh(&index.var.name);
+        let number = build::of_index(bound.clone(), Phrase::Var(name.clone()));
+        let number = match index.ty {
+            Type::Scalar(ScalarType::I64) => number,
+            Type::Scalar(scalar) => unary(UnOp::Convert(scalar), ScalarType::I64, number),
+            _ => return bug("a loop that counts with something else", self.span),
+        };
+        let run = self.block(|this| {
+            this.enter_state(looped, state)?;
+            let data = this.data(&index.ty)?;
+            this.bind_value(&index.var, &data, number);
+            this.body_into(&looped.body, state.result.dest(writers(&state.next)))
+        })?;
+        let body = build::seq(run, state.advance());
+        self.push(build::for_loop(bound, name, body));
+        Ok(())
+    }
+
+    /// The state is opened once per iteration, for the condition and the body.
+    fn while_loop(&mut self, looped: &Loop, condition: &Body, state: &LoopState) -> Lowering<()> {
+        let boolean = Data::Scalar(ScalarType::Bool);
+        let go = self.new_var("go", &boolean);
+        let set = build::literal(Scalar::Bool(true));
+        self.push(build::assign(boolean, go.clone().writer(), set));
+        let run = self.block(|this| {
+            this.enter_state(looped, state)?;
+            let test = this.block(|this| this.body_into(condition, Dest::Each(vec![go.clone().writer()])))?;
+            let body =
+                this.block(|this| this.body_into(&looped.body, state.result.dest(writers(&state.next))))?;
+            this.push(test);
+            this.push(build::if_then_else(go.clone().reader(), body, build::skip()));
+            Ok(())
+        })?;
+        let advance = build::if_then_else(go.clone().reader(), state.advance(), build::skip());
+        self.push(build::while_loop(go.reader(), build::seq(run, advance)));
+        Ok(())
+    }
+
+    /// The state under the names the loop gives it.
+    fn enter_state(&mut self, looped: &Loop, state: &LoopState) -> Lowering<()> {
+        if let (Some(data), [cell]) = (state.result.cell(), state.current.as_slice()) {
+            let pattern = Pattern {
+                context: looped.context.iter().map(|(var, _)| var.clone()).collect(),
+                values: looped.params.iter().map(|(param, _)| param.clone()).collect(),
+            };
+            return self.open_cell(&pattern, cell.clone().reader(), &data);
+        }
+        for ((param, _), var) in looped.params.iter().zip(&state.current) {
+            let data = self.data(&param.ty)?;
+            self.bind_value(&param.var, &data, var.clone().reader());
+        }
+        Ok(())
+    }
+
+    fn leave_loop(&mut self, pattern: &Pattern, exp: &Exp, state: &LoopState) -> Lowering<()> {
+        let result = self.pattern_data(pattern, exp)?;
+        if let (Some(data), [cell]) = (state.result.cell(), state.current.as_slice()) {
+            return self.open_cell(pattern, cell.clone().reader(), &data);
+        }
+        for ((value, data), var) in pattern.values.iter().zip(&result.values).zip(&state.current) {
+            self.bind_value(&value.var, data, var.clone().reader());
+        }
+        Ok(())
+    }
+}
+
+impl Dest {
+    /// The same place for the other branch: only one of the two runs.
+    pub(crate) fn again(&self) -> Dest {
+        match self {
+            Dest::Each(acceptors) => Dest::Each(acceptors.clone()),
+            Dest::Cell { acceptor, data } => Dest::Cell {
+                acceptor: acceptor.clone(),
+                data: data.clone(),
+            },
+        }
+    }
+}
+
+fn is_plain(body: &Body) -> bool {
+    body.stmts.is_empty() && body.context.is_empty()
+}
+
+/// The variables of a loop.
+struct LoopState {
+    result: ResultData,
+    datas: Vec<Data>,
+    current: Vec<Phrase>,
+    next: Vec<Phrase>,
+}
+
+impl LoopState {
+    /// What was computed becomes the state.
+    fn advance(&self) -> Phrase {
+        let moves = self
+            .datas
+            .iter()
+            .zip(&self.current)
+            .zip(&self.next)
+            .map(|((data, to), from)| {
+                let pair = Phrase::pair(to.clone(), from.clone());
+                Phrase::prim(Prim::Move, vec![], vec![data.clone()]).app(pair)
+            });
+        build::seq_all(moves)
+    }
+}
+
+fn writers(vars: &[Phrase]) -> Vec<Phrase> {
+    vars.iter().map(|var| var.clone().writer()).collect()
+}

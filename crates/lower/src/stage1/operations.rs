@@ -1,0 +1,417 @@
+//! Operations that compute arrays or combine them: each becomes its imperative combinator (Fig. 4c and the combinators
+//! with communication between iterations).
+
+use super::bodies::component;
+use super::types::together;
+use super::views::{Part, sliced_type};
+use super::{Dest, Item, Translator};
+use crate::error::{Lowering, bug, refuse};
+use almach_core::{Atom, Exp, Lambda, Op, Pattern, SlicePart};
+use almach_dpia::{Data, Nat, Phrase, PhraseType, Prim, ScanKind, Space, build};
+use almach_prim::{Level, Prim as Operation};
+use almach_value::{Failure, ScalarType};
+
+impl Translator<'_> {
+    pub(crate) fn bind_op(&mut self, op: &Op, exp: &Exp, pattern: &Pattern) -> Lowering<()> {
+        if let Some(view) = self.view(op, pattern)? {
+            return self.bind_one(pattern, exp, view);
+        }
+        match op.prim {
+            Operation::Reduce | Operation::ReduceComm | Operation::ReduceSeq => {
+                self.bind_reduce(op, exp, pattern)
+            }
+            Operation::ReduceByIndex | Operation::Scatter => self.bind_in_copy(op, exp, pattern),
+            Operation::ToGlobal => self.placed(op, exp, pattern, Space::Global),
+            Operation::ToLocal => self.placed(op, exp, pattern, Space::Local),
+            Operation::ToPrivate => self.placed(op, exp, pattern, Space::Private),
+            Operation::Map
+            | Operation::Scan
+            | Operation::ScanExclusive
+            | Operation::Filter
+            | Operation::Partition
+            | Operation::Gather
+            | Operation::Permute
+            | Operation::Materialise => {
+                self.into_new(pattern, exp, |this, dest| this.op_into(op, exp, pattern, dest))
+            }
+            other => refuse(format!("`{}`", other.name()), self.span),
+        }
+    }
+
+    pub(crate) fn op_into(&mut self, op: &Op, exp: &Exp, pattern: &Pattern, dest: Dest) -> Lowering<()> {
+        match (op.prim, dest) {
+            (Operation::Map, Dest::Each(acceptors)) => self.map_into(op, acceptors),
+            (Operation::Scan, Dest::Each(acceptors)) => self.scan_into(op, ScanKind::Inclusive, acceptors),
+            (Operation::ScanExclusive, Dest::Each(acceptors)) => {
+                self.scan_into(op, ScanKind::Exclusive, acceptors)
+            }
+            (Operation::Gather, Dest::Each(acceptors)) => self.gather_into(op, acceptors),
+            (Operation::Permute, Dest::Each(acceptors)) => self.permute_into(op, acceptors),
+            (Operation::Filter | Operation::Partition, Dest::Cell { acceptor, data }) => {
+                self.filter_into(op, acceptor, data)
+            }
+            (Operation::Materialise, Dest::Each(acceptors)) => {
+                let [value] = arguments(op, self)?;
+                let (phrase, data) = (self.value(&value)?, self.data_of(&value)?);
+                for acceptor in acceptors {
+                    self.push(build::assign(data.clone(), acceptor, phrase.clone()));
+                }
+                Ok(())
+            }
+            (_, dest) => self.bind_then_give(exp, pattern, dest),
+        }
+    }
+
+    fn level(&self, op: &Op) -> Level {
+        op.annotation.level.unwrap_or(Level::Seq)
+    }
+
+    /// `mapI F (zip xs ys) out`.
+    fn map_into(&mut self, op: &Op, acceptors: Vec<Phrase>) -> Lowering<()> {
+        let lambda = function(op, self)?;
+        let (size, source, elements) = self.zipped(&op.args)?;
+        if !lambda.result.context.is_empty() {
+            return refuse("a map whose rows have different sizes", self.span);
+        }
+        let element = together(&elements);
+        let (x, o) = (self.fresh("x"), self.fresh("o"));
+        let x_phrase = Phrase::Var(x.clone());
+        let params = match elements.len() {
+            1 => vec![x_phrase],
+            count => (0..count)
+                .map(|at| build::get(at, &elements, x_phrase.clone()))
+                .collect(),
+        };
+        let place = Phrase::Var(o.clone());
+        let mut results = Vec::new();
+        let body = self.block(|this| {
+            this.bind_params(lambda, params)?;
+            results = lambda
+                .result
+                .types
+                .iter()
+                .map(|ty| this.data(ty))
+                .collect::<Lowering<Vec<_>>>()?;
+            let count = results.len();
+            let places = (0..count).map(|at| component(&place, &results, at, count).0);
+            this.body_into(&lambda.body, Dest::Each(places.collect()))
+        })?;
+        let result = together(&results);
+        let acceptor = match <[Phrase; 1]>::try_from(acceptors) {
+            Ok([one]) => one,
+            Err(several) => {
+                Phrase::prim(Prim::UnzipAcc(several.len()), vec![size.clone()], results).apply(several)
+            }
+        };
+        let inner = Phrase::lam(o, PhraseType::Acc(result.clone()), body);
+        let function = Phrase::lam(x, PhraseType::Exp(element.clone()), inner);
+        let map = Phrase::prim(Prim::MapI(self.level(op)), vec![size], vec![element, result]);
+        self.push(map.apply([function, source, acceptor]));
+        Ok(())
+    }
+
+    /// Several arrays as one of tuples.
+    fn zipped(&mut self, arrays: &[Atom]) -> Lowering<(Nat, Phrase, Vec<Data>)> {
+        let mut size = None;
+        let (mut elements, mut values) = (Vec::new(), Vec::new());
+        for array in arrays {
+            let (n, element) = self.array_of(array)?;
+            size.get_or_insert(n);
+            elements.push(element);
+            values.push(self.value(array)?);
+        }
+        let Some(size) = size else {
+            return bug("`map` of nothing", self.span);
+        };
+        let source = match <[Phrase; 1]>::try_from(values) {
+            Ok([one]) => one,
+            Err(several) => {
+                Phrase::prim(Prim::Zip(several.len()), vec![size.clone()], elements.clone()).apply(several)
+            }
+        };
+        Ok((size, source, elements))
+    }
+
+    /// `\a: exp[s]. \b: exp[t]. \o: acc[r]. body`, for operators.
+    fn operator(&mut self, lambda: &Lambda, types: [&Data; 2], swap: Order) -> Lowering<Phrase> {
+        if !lambda.context.is_empty() || !lambda.result.context.is_empty() {
+            return refuse("an operator on arrays of different sizes", self.span);
+        }
+        let (a, b, o) = (self.fresh("a"), self.fresh("b"), self.fresh("o"));
+        let place = Phrase::Var(o.clone());
+        let given = match swap {
+            Order::AsGiven => vec![Phrase::Var(a.clone()), Phrase::Var(b.clone())],
+            Order::Swapped => vec![Phrase::Var(b.clone()), Phrase::Var(a.clone())],
+        };
+        let body = self.block(|this| {
+            this.bind_params(lambda, given)?;
+            this.body_into(&lambda.body, Dest::Each(vec![place]))
+        })?;
+        let [first, second] = types;
+        let result = match swap {
+            Order::AsGiven => first,
+            Order::Swapped => second,
+        };
+        let inner = Phrase::lam(o, PhraseType::Acc(result.clone()), body);
+        let inner = Phrase::lam(b, PhraseType::Exp(second.clone()), inner);
+        Ok(Phrase::lam(a, PhraseType::Exp(first.clone()), inner))
+    }
+
+    /// `reduceI F I E (\r. rest)`. The combinator's function takes the element first, the language's the accumulator.
+    fn bind_reduce(&mut self, op: &Op, exp: &Exp, pattern: &Pattern) -> Lowering<()> {
+        let lambda = function(op, self)?;
+        let [initial, array] = arguments(op, self)?;
+        let (size, element) = self.array_of(&array)?;
+        let state = self.data_of(&initial)?;
+        let function = self.operator(lambda, [&element, &state], Order::Swapped)?;
+        let (start, source) = (self.value(&initial)?, self.value(&array)?);
+        let reduction = Phrase::prim(Prim::ReduceI, vec![size], vec![element, state.clone()])
+            .apply([function, start, source])
+            .at(self.span);
+        let result = self.fresh("r");
+        self.items.push(Item::Reduce {
+            reduction,
+            name: result.clone(),
+            data: state,
+        });
+        self.bind_one(pattern, exp, Phrase::Var(result))
+    }
+
+    fn scan_into(&mut self, op: &Op, kind: ScanKind, acceptors: Vec<Phrase>) -> Lowering<()> {
+        let lambda = function(op, self)?;
+        let [initial, array] = arguments(op, self)?;
+        let (size, element) = self.array_of(&array)?;
+        let function = self.operator(lambda, [&element, &element], Order::AsGiven)?;
+        let scan = Phrase::prim(Prim::ScanI(self.level(op), kind), vec![size], vec![element]);
+        let scan = scan
+            .apply([function, self.value(&initial)?, self.value(&array)?])
+            .apply(acceptors);
+        self.push(scan);
+        Ok(())
+    }
+
+    fn filter_into(&mut self, op: &Op, acceptor: Phrase, data: Data) -> Lowering<()> {
+        let lambda = function(op, self)?;
+        let [array] = arguments(op, self)?;
+        let (size, element) = self.array_of(&array)?;
+        let (x, o) = (self.fresh("x"), self.fresh("o"));
+        let (argument, place) = (Phrase::Var(x.clone()), Phrase::Var(o.clone()));
+        let body = self.block(|this| {
+            this.bind_params(lambda, vec![argument])?;
+            this.body_into(&lambda.body, Dest::Each(vec![place]))
+        })?;
+        let inner = Phrase::lam(o, PhraseType::Acc(Data::Scalar(ScalarType::Bool)), body);
+        let function = Phrase::lam(x, PhraseType::Exp(element.clone()), inner);
+        debug_assert!(matches!(data, Data::Some(..)));
+        let prim = match op.prim {
+            Operation::Filter => Prim::FilterI(self.level(op)),
+            _ => Prim::PartitionI(self.level(op)),
+        };
+        let filter = Phrase::prim(prim, vec![size], vec![element]);
+        let filter = filter.apply([function, self.value(&array)?, acceptor]);
+        self.push(filter);
+        Ok(())
+    }
+
+    /// A map over the indices, each checked.
+    fn gather_into(&mut self, op: &Op, acceptors: Vec<Phrase>) -> Lowering<()> {
+        let [indices, array] = arguments(op, self)?;
+        let (count, index) = self.array_of(&indices)?;
+        let (size, element) = self.array_of(&array)?;
+        let Data::Scalar(scalar) = index else {
+            return bug("indices that are no scalars", self.span);
+        };
+        let source = self.value(&array)?;
+        let (x, o) = (self.fresh("i"), self.fresh("o"));
+        let (argument, place) = (Phrase::Var(x.clone()), Phrase::Var(o.clone()));
+        let body = self.block(|this| {
+            let at = this.checked_index(scalar, argument, &size);
+            let value = build::idx(size.clone(), element.clone(), source, at);
+            this.push(build::assign(element.clone(), place, value));
+            Ok(())
+        })?;
+        let inner = Phrase::lam(o, PhraseType::Acc(element.clone()), body);
+        let function = Phrase::lam(x, PhraseType::Exp(index.clone()), inner);
+        let map = Phrase::prim(Prim::MapI(self.level(op)), vec![count], vec![index, element]);
+        let map = map.apply([function, self.value(&indices)?]).apply(acceptors);
+        self.push(map);
+        Ok(())
+    }
+
+    fn permute_into(&mut self, op: &Op, acceptors: Vec<Phrase>) -> Lowering<()> {
+        let [indices, array] = arguments(op, self)?;
+        let (_, index) = self.array_of(&indices)?;
+        let (size, element) = self.array_of(&array)?;
+        let Data::Scalar(scalar) = index else {
+            return bug("indices that are no scalars", self.span);
+        };
+        let site = Box::new(self.failure_site(Failure::NotAPermutation));
+        let permute = Phrase::prim(
+            Prim::PermuteI(self.level(op), scalar, site),
+            vec![size],
+            vec![element],
+        );
+        let permute = permute
+            .apply([self.value(&indices)?, self.value(&array)?])
+            .apply(acceptors);
+        self.push(permute);
+        Ok(())
+    }
+
+    /// `reduce_by_index` and `scatter` change a copy of their destination.
+    fn bind_in_copy(&mut self, op: &Op, exp: &Exp, pattern: &Pattern) -> Lowering<()> {
+        let (dest, indices, values) = match op.args.as_slice() {
+            [dest, indices, values] => (dest, indices, values),
+            [dest, _, indices, values] => (dest, indices, values),
+            _ => return bug("an operation without its arguments", self.span),
+        };
+        let (size, cell) = self.array_of(dest)?;
+        let (count, index) = self.array_of(indices)?;
+        let Data::Scalar(scalar) = index else {
+            return bug("indices that are no scalars", self.span);
+        };
+        let whole = Data::array(size.clone(), cell.clone());
+        let start = self.value(dest)?;
+        let copy = self.new_var("updated", &whole);
+        self.push(build::assign(whole, copy.clone().writer(), start));
+        let nats = vec![count, size];
+        let command = match op.prim {
+            Operation::Scatter => {
+                let site = Box::new(self.failure_site(Failure::ScatterConflict));
+                Phrase::prim(Prim::ScatterI(self.level(op), scalar, site), nats, vec![cell])
+            }
+            _ => {
+                let lambda = function(op, self)?;
+                let function = self.operator(lambda, [&cell, &cell], Order::AsGiven)?;
+                Phrase::prim(Prim::ReduceByIndexI(self.level(op), scalar), nats, vec![cell]).app(function)
+            }
+        };
+        let command = command.apply([self.value(indices)?, self.value(values)?, copy.clone()]);
+        self.push(command);
+        self.bind_one(pattern, exp, copy.reader())
+    }
+
+    /// `toLocal f x`: what `f x` gives, in that address space (section 6.2).
+    fn placed(&mut self, op: &Op, exp: &Exp, pattern: &Pattern, space: Space) -> Lowering<()> {
+        let lambda = function(op, self)?;
+        if !pattern.context.is_empty() {
+            return refuse("placing a result whose size is not known", self.span);
+        }
+        let given = op
+            .args
+            .iter()
+            .map(|atom| self.value(atom))
+            .collect::<Lowering<Vec<_>>>()?;
+        let result = self.pattern_data(pattern, exp)?;
+        let mut places = Vec::new();
+        let mut readers = Vec::new();
+        for (value, data) in pattern.values.iter().zip(&result.values) {
+            let var = self.new_var_in(space, &value.var.name, data);
+            places.push(var.clone().writer());
+            readers.push(var.reader());
+        }
+        let body = self.block(|this| {
+            this.bind_params(lambda, given)?;
+            this.body_into(&lambda.body, Dest::Each(places))
+        })?;
+        self.push(body);
+        for ((value, data), reader) in pattern.values.iter().zip(&result.values).zip(readers) {
+            self.bind_value(&value.var, data, reader);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn array_literal(
+        &mut self,
+        elements: &[Atom],
+        exp: &Exp,
+        pattern: &Pattern,
+        acceptors: Vec<Phrase>,
+    ) -> Lowering<()> {
+        let result = self.pattern_data(pattern, exp)?;
+        let ([acceptor], [Data::Array(size, element)]) = (acceptors.as_slice(), result.values.as_slice())
+        else {
+            return bug("an array literal that is no array", self.span);
+        };
+        for (at, atom) in elements.iter().enumerate() {
+            let index = build::to_index(size.clone(), super::checks::int(at as i64));
+            let place = build::idx_acc(size.clone(), (**element).clone(), acceptor.clone(), index);
+            let from = self.data_of(atom)?;
+            let value = super::bodies::coerce(&from, element, self.value(atom)?);
+            self.push(build::assign((**element).clone(), place, value));
+        }
+        Ok(())
+    }
+
+    /// A copy, then the changed part.
+    pub(crate) fn update(
+        &mut self,
+        array: &Atom,
+        parts: &[SlicePart],
+        value: &Atom,
+        acceptors: Vec<Phrase>,
+    ) -> Lowering<()> {
+        let (source, data) = (self.value(array)?, self.data_of(array)?);
+        let parts = self.slice_parts(&data, parts)?;
+        let [acceptor] = acceptors.as_slice() else {
+            return bug("an update of several arrays", self.span);
+        };
+        let wanted = sliced_type(&data, &parts);
+        let (new, found) = (self.value(value)?, self.data_of(value)?);
+        self.push(build::assign(data.clone(), acceptor.clone(), source));
+        let place = part_of(acceptor.clone(), &data, &parts, self)?;
+        let new = super::bodies::coerce(&found, &wanted, new);
+        self.push(build::assign(wanted, place, new));
+        Ok(())
+    }
+}
+
+/// The acceptor of a part of an array.
+fn part_of(acceptor: Phrase, data: &Data, parts: &[Part], this: &Translator<'_>) -> Lowering<Phrase> {
+    let (Some((first, rest)), Data::Array(size, element)) = (parts.split_first(), data) else {
+        return Ok(acceptor);
+    };
+    match first {
+        Part::At(index) => {
+            let row = build::idx_acc(size.clone(), (**element).clone(), acceptor, index.clone());
+            part_of(row, element, rest, this)
+        }
+        Part::Slice { begin, count, step } => {
+            if rest
+                .iter()
+                .any(|part| matches!(part, Part::At(_) | Part::Slice { .. }))
+            {
+                return refuse("an update of a slice of several dimensions", this.span);
+            }
+            let nats = vec![size.clone(), count.clone()];
+            Ok(
+                Phrase::prim(Prim::SliceAcc, nats, vec![(**element).clone()]).apply([
+                    begin.clone(),
+                    step.clone(),
+                    acceptor,
+                ]),
+            )
+        }
+    }
+}
+
+/// Whether a combinator gives its function the arguments in the language's order.
+#[derive(Clone, Copy)]
+enum Order {
+    AsGiven,
+    Swapped,
+}
+
+fn function<'o>(op: &'o Op, this: &Translator<'_>) -> Lowering<&'o Lambda> {
+    match op.functions.as_slice() {
+        [one] => Ok(one),
+        _ => bug(format!("`{}` without its function", op.prim.name()), this.span),
+    }
+}
+
+fn arguments<const N: usize>(op: &Op, this: &Translator<'_>) -> Lowering<[Atom; N]> {
+    match op.args.clone().try_into() {
+        Ok(found) => Ok(found),
+        Err(_) => bug(format!("`{}` without its arguments", op.prim.name()), this.span),
+    }
+}

@@ -1,0 +1,251 @@
+//! How data lies in memory: a tree of the data type whose leaves are scalar variables or buffers.
+
+use super::{Path, Step};
+use almach_base::Name;
+use almach_dpia::Data;
+use almach_imp::{Index, Param, Passing};
+use almach_value::ScalarType;
+
+/// Memory for data of a type.
+#[derive(Clone, Debug)]
+pub(crate) struct Storage {
+    /// Names of the sizes, where the data is a cell.
+    pub(crate) sizes: Vec<Name>,
+    pub(crate) tree: Tree,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Tree {
+    Scalar(Name, ScalarType),
+    /// Lanes that are scalars, or (below an array) the innermost dimension of a buffer.
+    Lanes(Vec<Tree>),
+    Tuple(Vec<Tree>),
+    /// One dimension of every leaf below.
+    Array(Index, Box<Tree>),
+    Buffer(Name, ScalarType),
+    /// Lanes of a buffer.
+    BufferLanes(Name, ScalarType, u32),
+    /// One of several variables, by a number that is only known when the program runs.
+    ChosenLane(Vec<Name>, Index),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Access {
+    Read,
+    Write,
+}
+
+impl Tree {
+    fn variable(&self) -> Option<Name> {
+        match self {
+            Tree::Scalar(name, _) => Some(name.clone()),
+            _ => None,
+        }
+    }
+}
+
+/// One leaf: a scalar variable, or a buffer with its number of cells.
+pub(crate) struct Leaf {
+    pub(crate) name: Name,
+    pub(crate) ty: ScalarType,
+    /// None for a scalar variable.
+    pub(crate) cells: Option<Index>,
+    /// The path to the leaf, through arrays with any index.
+    pub(crate) path: Vec<LeafStep>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum LeafStep {
+    Field(usize),
+    Lane(u32),
+    /// An array of that size.
+    Each(Index),
+    /// All lanes of a vector in a buffer.
+    EachLane(u32),
+}
+
+/// The storage of a parameter: buffers and scalars named after it.
+pub(crate) fn of_param(data: Data, name: &Name, access: Access) -> Storage {
+    let storage = of(&data, name);
+    // A cell is only ever passed to be filled.
+    debug_assert!(storage.sizes.is_empty() || access == Access::Write);
+    storage
+}
+
+/// New storage with names that start with `name`.
+pub(crate) fn of(data: &Data, name: &Name) -> Storage {
+    match data {
+        Data::Some(bound, body) => {
+            let sizes: Vec<Name> = (0..bound.len())
+                .map(|at| Name::from(format!("{name}_size{at}")))
+                .collect();
+            let mut renaming = almach_dpia::Substitution::default();
+            for (from, to) in bound.iter().zip(&sizes) {
+                renaming.nats.insert(from.clone(), Index::var(to.clone()));
+            }
+            Storage {
+                tree: tree(&body.subst(&renaming), name, InBuffer::No),
+                sizes,
+            }
+        }
+        _ => Storage {
+            sizes: Vec::new(),
+            tree: tree(data, name, InBuffer::No),
+        },
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum InBuffer {
+    No,
+    Yes,
+}
+
+fn tree(data: &Data, name: &Name, place: InBuffer) -> Tree {
+    let leaf = |name: &Name, scalar: ScalarType| match place {
+        InBuffer::No => Tree::Scalar(name.clone(), scalar),
+        InBuffer::Yes => Tree::Buffer(name.clone(), scalar),
+    };
+    let part = |at: usize| Name::from(format!("{name}_{at}"));
+    match data {
+        Data::Scalar(scalar) => leaf(name, *scalar),
+        Data::Index(_) => leaf(name, ScalarType::I64),
+        Data::Vector(width, scalar) => match place {
+            InBuffer::Yes => Tree::BufferLanes(name.clone(), *scalar, *width),
+            InBuffer::No => {
+                let lanes = (0..*width).map(|at| Tree::Scalar(part(at as usize), *scalar));
+                Tree::Lanes(lanes.collect())
+            }
+        },
+        Data::Tuple(parts) => {
+            let trees = parts
+                .iter()
+                .enumerate()
+                .map(|(at, data)| tree(data, &part(at), place));
+            Tree::Tuple(trees.collect())
+        }
+        Data::Array(size, element) => Tree::Array(size.clone(), Box::new(tree(element, name, InBuffer::Yes))),
+        // Cells do not nest, and types are closed by now.
+        Data::Some(..) | Data::Var(_) => Tree::Tuple(Vec::new()),
+    }
+}
+
+impl Storage {
+    pub(crate) fn leaves(&self) -> Vec<Leaf> {
+        let mut leaves = Vec::new();
+        collect(&self.tree, &Index::one(), &mut Vec::new(), &mut leaves);
+        leaves
+    }
+
+    /// The parameters that pass this storage to a procedure.
+    pub(crate) fn params(&self, access: Access) -> Vec<Param> {
+        let mut params = Vec::new();
+        for name in &self.sizes {
+            params.push(Param {
+                name: name.clone(),
+                ty: ScalarType::I64,
+                passing: Passing::Out,
+            });
+        }
+        for leaf in self.leaves() {
+            let passing = match (leaf.cells.is_some(), access) {
+                (false, Access::Read) => Passing::Value,
+                (false, Access::Write) => Passing::Out,
+                (true, Access::Read) => Passing::Read,
+                (true, Access::Write) if self.sizes.is_empty() => Passing::Write,
+                (true, Access::Write) => Passing::Owned,
+            };
+            params.push(Param {
+                name: leaf.name,
+                ty: leaf.ty,
+                passing,
+            });
+        }
+        params
+    }
+}
+
+fn collect(tree: &Tree, cells: &Index, path: &mut Vec<LeafStep>, leaves: &mut Vec<Leaf>) {
+    let mut push = |name: &Name, ty: ScalarType, cells: Option<Index>, path: &[LeafStep]| {
+        leaves.push(Leaf {
+            name: name.clone(),
+            ty,
+            cells,
+            path: path.to_vec(),
+        });
+    };
+    match tree {
+        Tree::Scalar(name, ty) => push(name, *ty, None, path),
+        // Only paths make these, never types.
+        Tree::ChosenLane(..) => {}
+        Tree::Buffer(name, ty) => push(name, *ty, Some(cells.clone()), path),
+        Tree::BufferLanes(name, ty, width) => {
+            path.push(LeafStep::EachLane(*width));
+            push(name, *ty, Some(cells * &Index::constant((*width).into())), path);
+            path.pop();
+        }
+        Tree::Lanes(lanes) => {
+            for (at, lane) in (0u32..).zip(lanes) {
+                path.push(LeafStep::Lane(at));
+                collect(lane, cells, path, leaves);
+                path.pop();
+            }
+        }
+        Tree::Tuple(parts) => {
+            for (at, part) in parts.iter().enumerate() {
+                path.push(LeafStep::Field(at));
+                collect(part, cells, path, leaves);
+                path.pop();
+            }
+        }
+        Tree::Array(size, element) => {
+            path.push(LeafStep::Each(size.clone()));
+            collect(element, &(cells * size), path, leaves);
+            path.pop();
+        }
+    }
+}
+
+/// A place in storage: part of the tree, and where in the buffers of that part it starts.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) tree: Tree,
+    /// The indices on the way, each with the size of its dimension.
+    pub(crate) indices: Vec<(Index, Index)>,
+}
+
+impl Place {
+    /// Follows a path; none where it does not fit the tree.
+    pub(crate) fn follow(tree: &Tree, path: &Path) -> Option<Place> {
+        let mut place = Place {
+            tree: tree.clone(),
+            indices: Vec::new(),
+        };
+        for step in path {
+            place.tree = match (place.tree, step) {
+                (Tree::Array(size, element), Step::At(index)) => {
+                    place.indices.push((index.clone(), size));
+                    *element
+                }
+                (Tree::Tuple(parts), Step::Field(at)) => parts.into_iter().nth(*at)?,
+                (Tree::Lanes(lanes), Step::Lane(at)) => match at.as_constant() {
+                    Some(at) => lanes.into_iter().nth(usize::try_from(at).ok()?)?,
+                    None => Tree::ChosenLane(lanes.iter().filter_map(Tree::variable).collect(), at.clone()),
+                },
+                (Tree::BufferLanes(name, ty, width), Step::Lane(at)) => {
+                    place.indices.push((at.clone(), Index::constant(width.into())));
+                    Tree::Buffer(name, ty)
+                }
+                _ => return None,
+            };
+        }
+        Some(place)
+    }
+
+    /// The flat index: Horner's rule over the dimensions.
+    pub(crate) fn offset(&self) -> Index {
+        self.indices
+            .iter()
+            .fold(Index::zero(), |flat, (index, size)| flat * size + index)
+    }
+}
