@@ -20,15 +20,27 @@
 //! - `a[i, j]` indexes, `slice a[begin:count:step, i]` takes a part, `a with [i] = v` updates (`with!`: in place).
 //! - A function of a primitive stands in parentheses before all arguments.
 
+/// Writing to a string cannot fail.
+macro_rules! put {
+    ($printer:expr, $($format:tt)*) => {{
+        let _ = write!($printer.out, $($format)*);
+    }};
+}
+
+mod types;
+mod words;
+
 use crate::ir::{
-    Arm, Atom, Body, ConstructorDef, DataDef, DataId, Dim, Entry, Exp, ForeignDef, Function, InPlace, Lambda,
+    Arm, Atom, Body, ConstructorDef, DataDef, DataId, Entry, Exp, ForeignDef, Function, InPlace, Lambda,
     Loop, LoopForm, Op, Param, Pattern, Program, Recursive, ResultType, SlicePart, Stmt, Type, Var,
 };
-use crate::names::{BinaryForm, Names, binary_form, is_identifier, unary_name};
+use crate::names::{BinaryForm, Names, binary_form, unary_name};
 use almach_base::Span;
-use almach_value::{DimType, Scalar, ValueType};
 use std::collections::HashMap;
 use std::fmt::Write;
+use words::{quoted, word};
+
+pub use words::scalar_to_string;
 
 /// Whether statements carry their places in the source: `let@3:17:25 x: …`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,13 +98,6 @@ struct Printer<'p> {
     spans: Spans,
     out: String,
     indent: usize,
-}
-
-/// Writing to a string cannot fail.
-macro_rules! put {
-    ($printer:expr, $($format:tt)*) => {{
-        let _ = write!($printer.out, $($format)*);
-    }};
 }
 
 impl Printer<'_> {
@@ -253,77 +258,6 @@ impl Printer<'_> {
     fn result(&mut self, result: &ResultType) {
         self.context(&result.context);
         self.several(&result.types, |printer, ty| printer.ty(ty));
-    }
-
-    fn ty(&mut self, ty: &Type) {
-        match ty {
-            Type::Scalar(ty) => put!(self, "{ty}"),
-            Type::Vector(width, ty) => put!(self, "vec {width} {ty}"),
-            Type::Tuple(parts) => {
-                self.out.push('(');
-                self.separated(parts, |printer, part| printer.ty(part));
-                self.out.push_str(if parts.len() == 1 { ",)" } else { ")" });
-            }
-            Type::Array(Dim::Size(size), element) => {
-                let names = &self.names;
-                let size = size.display(|var, f| f.write_str(&names.var(var))).to_string();
-                put!(self, "[{size}]");
-                self.ty(element);
-            }
-            Type::Array(Dim::Jagged, element) => {
-                self.out.push_str("[?]");
-                self.ty(element);
-            }
-            Type::Data(id) => put!(self, "{}", self.names.data(id.0)),
-            Type::Node(id) => put!(self, "#{}", self.names.data(id.0)),
-        }
-    }
-
-    fn value_type(&mut self, ty: &ValueType) {
-        match ty {
-            ValueType::Scalar(ty) => put!(self, "{ty}"),
-            ValueType::Vector(width, ty) => put!(self, "vec {width} {ty}"),
-            ValueType::Tuple(parts) => {
-                self.out.push('(');
-                self.separated(parts, |printer, part| printer.value_type(part));
-                self.out.push_str(if parts.len() == 1 { ",)" } else { ")" });
-            }
-            ValueType::Record(fields) => {
-                self.out.push('{');
-                self.separated(fields, |printer, (name, ty)| {
-                    put!(printer, "{}: ", word(name));
-                    printer.value_type(ty);
-                });
-                self.out.push('}');
-            }
-            ValueType::Array(dim, element) => {
-                match dim {
-                    DimType::Known(size) => put!(self, "[{size}]"),
-                    DimType::Named(name) => put!(self, "[{}]", word(name)),
-                    DimType::Expression(text) => put!(self, "[= {}]", quoted(text)),
-                    DimType::Unknown => self.out.push_str("[]"),
-                    DimType::Jagged => self.out.push_str("[?]"),
-                }
-                self.value_type(element);
-            }
-            ValueType::Sum(sum) => {
-                put!(self, "sum {} (", quoted(&sum.name));
-                for (at, constructor) in sum.constructors.iter().enumerate() {
-                    put!(
-                        self,
-                        "{}{}",
-                        if at == 0 { "" } else { " | " },
-                        word(&constructor.name)
-                    );
-                    for field in &constructor.fields {
-                        self.out.push(' ');
-                        self.value_type(field);
-                    }
-                }
-                self.out.push(')');
-            }
-            ValueType::Recursive(name) => put!(self, "rec {}", quoted(name)),
-        }
     }
 
     fn atom(&mut self, atom: &Atom) {
@@ -623,56 +557,4 @@ impl Printer<'_> {
         });
         self.out.push(']');
     }
-}
-
-/// A scalar with its type as a suffix: `1i64`, `0.5f32`, `f32.nan`.
-pub fn scalar_to_string(scalar: Scalar) -> String {
-    let float = |text: String, value: f64, ty: &str| match value {
-        _ if value.is_nan() => format!("{ty}.nan"),
-        f64::INFINITY => format!("{ty}.inf"),
-        f64::NEG_INFINITY => format!("-{ty}.inf"),
-        _ => format!("{text}{ty}"),
-    };
-    match scalar {
-        Scalar::I8(value) => format!("{value}i8"),
-        Scalar::I16(value) => format!("{value}i16"),
-        Scalar::I32(value) => format!("{value}i32"),
-        Scalar::I64(value) => format!("{value}i64"),
-        Scalar::U8(value) => format!("{value}u8"),
-        Scalar::U16(value) => format!("{value}u16"),
-        Scalar::U32(value) => format!("{value}u32"),
-        Scalar::U64(value) => format!("{value}u64"),
-        Scalar::F32(value) => float(format!("{value:?}"), value.into(), "f32"),
-        Scalar::F64(value) => float(format!("{value:?}"), value, "f64"),
-        Scalar::Bool(value) => value.to_string(),
-    }
-}
-
-/// A name as it is where it is an identifier, else in quotes.
-fn word(name: &str) -> String {
-    if is_identifier(name) {
-        name.to_string()
-    } else {
-        quoted(name)
-    }
-}
-
-/// In quotes, with escapes for what would end the line or the text.
-fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if c.is_control() => {
-                let _ = write!(out, "\\u{{{:x}}}", c as u32);
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }
