@@ -64,11 +64,14 @@ impl<'a> Elaborator<'a> {
     /// jagged, or the other way round.
     fn shaped(&mut self, expr: &'a Expr, env: &Env<'a>) -> Res<Static<'a>> {
         let value = self.simple(expr, env)?;
-        let decides_shape = match expr.kind {
-            ExprKind::Apply(..) | ExprKind::If(..) | ExprKind::Case(..) | ExprKind::Loop(_) => true,
-            ExprKind::Forget(_) => true,
-            _ => false,
-        };
+        let decides_shape = matches!(
+            expr.kind,
+            ExprKind::Apply(..)
+                | ExprKind::If(..)
+                | ExprKind::Case(..)
+                | ExprKind::Loop(_)
+                | ExprKind::Forget(_)
+        );
         if !decides_shape || !may_have_rows(&expr.ty, Depth::Outermost) {
             return Ok(value);
         }
@@ -348,8 +351,8 @@ impl<'a> Elaborator<'a> {
         let element = self.scalar_type(&from.ty, env, span)?;
         let from = self.expr_atom(from, env)?;
         let to = self.expr_atom(to, env)?;
-        let from = self.to_i64(from, element, span)?;
-        let to = self.to_i64(to, element, span)?;
+        let from = self.as_i64(from, element, span)?;
+        let to = self.as_i64(to, element, span)?;
         let args = vec![from, to, crate::emit::i64_atom(1)];
         let mut array = self.emit_op(Prim::Range, Annotation::NONE, args, span)?;
         if element != ScalarType::I64 {
@@ -361,7 +364,7 @@ impl<'a> Elaborator<'a> {
         self.conform(Static::Dynamic(array), &ty, Sizes::Checked, span)
     }
 
-    pub(crate) fn to_i64(&mut self, atom: Atom, ty: ScalarType, span: Span) -> Res<Atom> {
+    pub(crate) fn as_i64(&mut self, atom: Atom, ty: ScalarType, span: Span) -> Res<Atom> {
         match (ty, &atom) {
             (ScalarType::I64, _) => Ok(atom),
             (_, Atom::Const(value)) if value.as_integer().is_some_and(|v| i64::try_from(v).is_ok()) => {

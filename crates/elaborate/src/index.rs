@@ -103,7 +103,7 @@ impl<'a> Elaborator<'a> {
         };
         let atom = self.expr_atom(expr, env)?;
         match self.type_of(&atom, expr.span)? {
-            Type::Scalar(ty) => self.to_i64(atom, ty, expr.span).map(Some),
+            Type::Scalar(ty) => self.as_i64(atom, ty, expr.span).map(Some),
             other => Err(bug(expr.span, format!("a bound of type {other:?}"))),
         }
     }
