@@ -8,10 +8,11 @@
 //! what it captured and what is not in scope anyway; applying it is a `case`. An array captured by a constructor goes
 //! with its sizes, so that it comes back as regular as it was.
 
+use crate::emit::Moment;
 use crate::errors::bug;
 use crate::join::{Branch, Join, Merged, leaf_value};
-use crate::statics::{Alternative, Chosen, Slot, Static};
-use crate::template::{Instantiation, Leaf, Template};
+use crate::statics::{Alternative, Chosen, Function, Slot, Static};
+use crate::template::{Abstraction, Instantiation, Leaf, Template};
 use crate::{Elaborator, Res};
 use almach_base::Span;
 use almach_core::{Arm, Atom, ConstructorDef, DataDef, DataId, Dim, Exp, Param, Recursive, Size, Type, Var};
@@ -74,12 +75,7 @@ impl<'a> Elaborator<'a> {
         let mut slots = Vec::with_capacity(first.len());
         for (at, leaf) in first.iter().enumerate() {
             let same = rows.iter().all(|row| row.get(at) == Some(leaf));
-            let outside = match leaf {
-                Leaf::Atom(Atom::Var(var)) => join.since.is_after(var),
-                Leaf::Atom(Atom::Const(_)) => true,
-                Leaf::Size(size) => size.occurrences().all(|var| join.since.is_after(var)),
-            };
-            slots.push(match same && outside {
+            slots.push(match same && is_outside(leaf, join.since) {
                 true => Slot::Outer(leaf.clone()),
                 false => Slot::Packed(self.packed_type(leaf, span)?),
             });
@@ -101,8 +97,118 @@ impl<'a> Elaborator<'a> {
         }
     }
 
+    /// The functions a value may be, as far as the moment is concerned: what was bound before needs no slot.
+    pub(crate) fn alternatives_of(
+        &mut self,
+        value: &Static<'a>,
+        since: Moment,
+        span: Span,
+    ) -> Res<Vec<Alternative<'a>>> {
+        let slot_of = |this: &Self, leaf: &Leaf| match is_outside(leaf, since) {
+            true => Ok(Slot::Outer(leaf.clone())),
+            false => this.packed_type(leaf, span).map(Slot::Packed),
+        };
+        if let Static::Function(function) = value
+            && let Function::Chosen(chosen) = &**function
+        {
+            let mut found = Vec::with_capacity(chosen.alternatives.len());
+            for alternative in chosen.alternatives.iter() {
+                let slots = alternative.slots.iter().map(|slot| match slot {
+                    Slot::Outer(leaf) => slot_of(self, leaf),
+                    Slot::Packed(_) => Ok(slot.clone()),
+                });
+                found.push(Alternative {
+                    template: alternative.template.clone(),
+                    slots: slots.collect::<Res<Rc<[Slot]>>>()?,
+                });
+            }
+            return Ok(found);
+        }
+        let mut parts = Abstraction::default();
+        let template = Rc::new(self.template(value, &mut parts));
+        let slots = parts.leaves.iter().map(|leaf| slot_of(self, leaf));
+        Ok(vec![Alternative {
+            template,
+            slots: slots.collect::<Res<Rc<[Slot]>>>()?,
+        }])
+    }
+
+    /// The same slots, all of them fields.
+    pub(crate) fn packed_slots(&self, slots: &[Slot], span: Span) -> Res<Rc<[Slot]>> {
+        let packed = slots.iter().map(|slot| match slot {
+            Slot::Outer(leaf) => self.packed_type(leaf, span).map(Slot::Packed),
+            Slot::Packed(_) => Ok(slot.clone()),
+        });
+        packed.collect()
+    }
+
+    /// A function as a value of a sum; none where it is not among the alternatives.
+    pub(crate) fn pack_function(
+        &mut self,
+        value: &Static<'a>,
+        data: DataId,
+        alternatives: &[Alternative<'a>],
+        span: Span,
+    ) -> Res<Option<Atom>> {
+        if let Static::Function(function) = value
+            && let Function::Chosen(chosen) = &**function
+        {
+            if chosen.data == data && *chosen.alternatives == *alternatives {
+                return Ok(Some(chosen.tag.clone()));
+            }
+            return self.repack(chosen, data, alternatives, span);
+        }
+        let mut parts = Abstraction::default();
+        let template = self.template(value, &mut parts);
+        let Some(which) = alternatives.iter().position(|it| *it.template == template) else {
+            return Ok(None);
+        };
+        let Some(alternative) = alternatives.get(which) else {
+            return Ok(None);
+        };
+        let fits = alternative
+            .slots
+            .iter()
+            .zip(&parts.leaves)
+            .all(|(slot, leaf)| match slot {
+                Slot::Outer(outer) => outer == leaf,
+                Slot::Packed(_) => true,
+            });
+        match fits {
+            true => self
+                .pack(data, which, &alternative.slots, &parts.leaves, span)
+                .map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// A choice among some functions as one among others.
+    fn repack(
+        &mut self,
+        chosen: &Chosen<'a>,
+        data: DataId,
+        alternatives: &[Alternative<'a>],
+        span: Span,
+    ) -> Res<Option<Atom>> {
+        // Whether each is known is found out first, so that nothing is emitted in vain.
+        for own in chosen.alternatives.iter() {
+            if !alternatives
+                .iter()
+                .any(|it| it.template == own.template && accepts(&it.slots, &own.slots))
+            {
+                return Ok(None);
+            }
+        }
+        let tag = self.case_chosen(chosen, span, |this, function| {
+            let packed = this.pack_function(function, data, alternatives, span)?;
+            let packed = packed.ok_or_else(|| bug(span, "a function that was known is not"))?;
+            Ok(Static::Dynamic(packed))
+        })?;
+        self.atom(&tag, span).map(Some)
+    }
+
     /// The sum for these alternatives. Choices with the same fields share one.
-    fn choice_type(&mut self, alternatives: &[Alternative<'a>]) -> DataId {
+    pub(crate) fn choice_type(&mut self, alternatives: &[Alternative<'a>]) -> DataId {
         let constructors: Vec<Vec<Type>> = alternatives
             .iter()
             .map(|alternative| alternative.slots.iter().flat_map(fields_of).collect())
@@ -162,12 +268,24 @@ impl<'a> Elaborator<'a> {
         self.emit(exp, "chosen", span)
     }
 
-    /// Applies a chosen function: a `case` on which it is.
+    /// Applies a chosen function.
     pub(crate) fn apply_chosen(
         &mut self,
         chosen: &Chosen<'a>,
         args: &[Static<'a>],
         span: Span,
+    ) -> Res<Static<'a>> {
+        self.case_chosen(chosen, span, |this, function| {
+            this.apply(function, args.to_vec(), span)
+        })
+    }
+
+    /// A `case` on which function a choice is.
+    fn case_chosen(
+        &mut self,
+        chosen: &Chosen<'a>,
+        span: Span,
+        mut inside: impl FnMut(&mut Self, &Static<'a>) -> Res<Static<'a>>,
     ) -> Res<Static<'a>> {
         let since = self.moment();
         let mut branches = Vec::with_capacity(chosen.alternatives.len());
@@ -178,7 +296,7 @@ impl<'a> Elaborator<'a> {
             let body = self.in_body(|this| {
                 let leaves = this.unpack(&alternative.slots, &mut context, &mut params, span)?;
                 let function = Instantiation::new(&leaves).value(&alternative.template);
-                this.apply(&function, args.to_vec(), span)
+                inside(this, &function)
             })?;
             branches.push(Branch::of(body));
             heads.push((context, params));
@@ -244,6 +362,22 @@ impl<'a> Elaborator<'a> {
         }
         Ok(leaves)
     }
+}
+
+fn is_outside(leaf: &Leaf, since: Moment) -> bool {
+    match leaf {
+        Leaf::Atom(Atom::Var(var)) => since.is_after(var),
+        Leaf::Atom(Atom::Const(_)) => true,
+        Leaf::Size(size) => size.occurrences().all(|var| since.is_after(var)),
+    }
+}
+
+/// Whether values kept in one way can be kept in another.
+fn accepts(slots: &[Slot], given: &[Slot]) -> bool {
+    slots.iter().zip(given).all(|(slot, given)| match slot {
+        Slot::Outer(_) => slot == given,
+        Slot::Packed(_) => true,
+    })
 }
 
 /// The fields that hold a captured value: its sizes, then itself.

@@ -89,10 +89,10 @@ impl<'a> Elaborator<'a> {
             .eval_size(width, env, span)?
             .and_then(|width| width.as_constant());
         let width = width.and_then(|width| u32::try_from(width).ok());
-        match (width, self.close(element, env, span)?.ty) {
-            (Some(width), Ty::Scalar(element)) => Ok(Ty::Vector(width, element)),
-            (None, _) => Err(crate::errors::vector_width(span)),
-            (Some(_), other) => Err(bug(span, format!("a vector of {other:?}"))),
+        match self.close(element, env, span)?.ty {
+            // The type of `asVector` itself has the width as a parameter; its result is known once it is applied.
+            Ty::Scalar(element) => Ok(Ty::Vector(width.unwrap_or(0), element)),
+            other => Err(bug(span, format!("a vector of {other:?}"))),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Entries: functions with the parameters the user sees, and the types of the border with the user's names.
 
 use crate::conform::{Place, Sizes};
-use crate::errors::{self, bug};
+use crate::errors::bug;
 use crate::statics::{DefAt, Env, Home, Static};
 use crate::ty::{SizedTy, Ty};
 use crate::{Elaborator, Res};
@@ -21,7 +21,7 @@ impl<'a> Elaborator<'a> {
         let def = program.defs.get(id.0 as usize);
         let def = def.ok_or_else(|| bug(Span::NONE, "an unknown entry"))?;
         if !def.scheme.types.is_empty() {
-            return Err(errors::polymorphic_entry(def));
+            return Err(bug(def.span, "an entry that is polymorphic"));
         }
         let mut env = Env::new();
         let mut context = Vec::new();
@@ -34,7 +34,7 @@ impl<'a> Elaborator<'a> {
         for param in &def.params {
             let ty = self.close(&param.ty, &env, param.span)?;
             if !ty.ty.is_first_order() {
-                return Err(errors::function_at_border(def, param.span));
+                return Err(bug(param.span, "an entry that takes a function"));
             }
             let mut own = Vec::new();
             let missing = &mut |this: &mut Self| {
@@ -54,7 +54,7 @@ impl<'a> Elaborator<'a> {
         }
         let result_type = self.close(&def.result, &env, def.span)?;
         if !result_type.ty.is_first_order() {
-            return Err(errors::function_at_border(def, def.span));
+            return Err(bug(def.span, "an entry that gives a function"));
         }
         let at = DefAt {
             def,
@@ -89,7 +89,7 @@ impl<'a> Elaborator<'a> {
         let env = Env::new();
         let ty = self.close(&expr.ty, &env, expr.span)?;
         if !ty.ty.is_first_order() {
-            return Err(errors::function_as_result(expr.span));
+            return Err(bug(expr.span, "an entry that gives a function"));
         }
         let function = self.entry_function(name.clone(), Vec::new(), Vec::new(), &ty, expr.span, |this| {
             this.expr(expr, &env)

@@ -4,8 +4,7 @@ use crate::specialise::{Active, Source};
 use crate::ty::Ty;
 use almach_base::codes::bugs::COMPILER_BUG;
 use almach_base::codes::concreteness::{
-    ENDLESS_SPECIALISATION, FUNCTION_AT_BORDER, FUNCTION_FROM_RECURSION, FUNCTION_IN_LOOP,
-    LITERAL_OUT_OF_RANGE, POLYMORPHIC_ENTRY, VECTOR_WIDTH,
+    ENDLESS_SPECIALISATION, FUNCTION_FROM_RECURSION, FUNCTION_IN_LOOP, LITERAL_OUT_OF_RANGE, VECTOR_WIDTH,
 };
 use almach_base::{Diagnostic, Name, Span};
 use almach_core::typing::TypeError;
@@ -95,57 +94,13 @@ pub(crate) fn loop_function(span: Span) -> Box<Diagnostic> {
         Diagnostic::error(
             FUNCTION_IN_LOOP,
             span,
-            "a loop changes a function in its state",
+            "a loop makes a new function in every iteration",
         )
-        .label("this gives another function than the loop started with")
-        .note("the code a loop runs must be the same in every iteration; what a function captures may change")
-        .help("keep a number or a value of a `data` type in the state that says which function is meant"),
-    )
-}
-
-pub(crate) fn polymorphic_entry(def: &Def) -> Box<Diagnostic> {
-    let vars: Vec<String> = def
-        .scheme
-        .types
-        .iter()
-        .map(|(var, _)| format!("'{}", var.name))
-        .collect();
-    Box::new(
-        Diagnostic::error(
-            POLYMORPHIC_ENTRY,
-            def.span,
-            format!("the entry `{}` has no definite type", def.name),
-        )
-        .label(format!("its type mentions {}", vars.join(", ")))
-        .help("write the types of its parameters: what is called from outside must have definite ones"),
-    )
-}
-
-pub(crate) fn function_at_border(def: &Def, span: Span) -> Box<Diagnostic> {
-    Box::new(
-        Diagnostic::error(
-            FUNCTION_AT_BORDER,
-            span,
-            format!("the entry `{}` takes or gives a function", def.name),
-        )
-        .label("a function cannot come from outside, nor go there")
-        .help("make it a `def`, and an entry that says which function is meant"),
-    )
-}
-
-pub(crate) fn function_as_result(span: Span) -> Box<Diagnostic> {
-    Box::new(
-        Diagnostic::error(FUNCTION_AT_BORDER, span, "the value is a function")
-            .label("a function cannot be printed")
-            .help("apply it to arguments"),
-    )
-}
-
-pub(crate) fn vector_width(span: Span) -> Box<Diagnostic> {
-    Box::new(
-        Diagnostic::error(VECTOR_WIDTH, span, "the width of a vector is not known")
-            .label("the number of lanes must be a literal: 2, 3, 4, 8 or 16")
-            .help("write the width as a literal: `asVector 4 xs`"),
+        .label("this wraps a function around the one of the iteration before")
+        .note("a loop may change the functions in its state, but there must be finitely many of them")
+        .help(
+            "keep the values that the function depends on in the state, and make the function after the loop",
+        ),
     )
 }
 
@@ -158,5 +113,17 @@ pub(crate) fn literal_range(value: i128, ty: ScalarType, span: Span) -> Box<Diag
         )
         .label(format!("this definition is used at type {ty}"))
         .help("use the definition at a wider type, or convert: `i64 x`"),
+    )
+}
+
+pub(crate) fn vector_width(span: Span) -> Box<Diagnostic> {
+    Box::new(
+        Diagnostic::error(
+            VECTOR_WIDTH,
+            span,
+            "the width of a vector is not known when compiling",
+        )
+        .label("the number of lanes must be 2, 3, 4, 8 or 16")
+        .help("write the width as a literal: `asVector 4 xs`"),
     )
 }

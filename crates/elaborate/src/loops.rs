@@ -2,18 +2,18 @@
 //! type checker could not name it outside: it may change from one iteration to the next.
 
 use crate::conform::Sizes;
-use crate::emit::i64_atom;
+use crate::emit::{Moment, i64_atom};
 use crate::errors::{self, bug};
 use crate::join::leaf_value;
 use crate::signature::solve_sizes;
-use crate::statics::{Env, Static};
+use crate::statics::{Alternative, Chosen, Env, Function, Static};
 use crate::template::{Abstraction, Instantiation, Template};
 use crate::ty::{SizedTy, Ty};
 use crate::{Elaborator, Res};
 use almach_base::{Name, Span};
 use almach_core as core;
 use almach_core::{Atom, Body, Dim, Exp, Param, Size, Type, Var};
-use almach_types::tree::{self, LoopForm, Pattern, PatternKind};
+use almach_types::tree::{self, ExprKind, LoopForm, Pattern, PatternKind};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -21,8 +21,48 @@ use std::rc::Rc;
 enum Part<'a> {
     Value(SizedTy),
     Tuple(Vec<Part<'a>>),
-    /// The same code in every iteration, around so many values.
-    Function(Template<'a>, usize),
+    /// The same code in every iteration, around so many values. The number is that of the function in the state.
+    Function(Template<'a>, usize, usize),
+    /// One of several functions.
+    Choice {
+        data: core::DataId,
+        alternatives: Rc<[Alternative<'a>]>,
+        number: usize,
+    },
+}
+
+/// The functions that those of the state may be, by their numbers; none where there is one only.
+struct Choices<'a> {
+    known: Vec<Vec<Alternative<'a>>>,
+    /// Whether another one was found: the loop is then made again.
+    grown: Grown,
+    since: Moment,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Grown {
+    Yes,
+    No,
+}
+
+/// How often a loop is made again because its body gives other functions than it was made for.
+const MAX_ATTEMPTS: usize = 6;
+
+/// A state that is being taken apart.
+struct Making<'m, 'a> {
+    state: &'m mut State,
+    atoms: &'m mut Vec<Atom>,
+    choices: &'m mut Choices<'a>,
+    /// How many functions were met.
+    functions: usize,
+}
+
+/// What the body of a loop needs to know about its state.
+struct LoopInside<'m, 'a> {
+    part: &'m Part<'a>,
+    vars: &'m [Var],
+    state: &'m State,
+    ty: &'m SizedTy,
 }
 
 /// The parameters as they are found.
@@ -40,14 +80,52 @@ impl<'a> Elaborator<'a> {
             LoopForm::For { bound, .. } => Some(self.expr_atom(bound, env)?),
             LoopForm::While(_) => None,
         };
+        let mut choices = Choices {
+            known: Vec::new(),
+            grown: Grown::No,
+            since: self.moment(),
+        };
+        if self.close(&looped.pattern.ty, env, span)?.ty.is_first_order() {
+            return self.attempt(looped, &initial, bound, env, &mut choices, span);
+        }
+        for _ in 0..MAX_ATTEMPTS {
+            choices.grown = Grown::No;
+            let bound = bound.clone();
+            let (stmts, value) =
+                self.in_body(|this| this.attempt(looped, &initial, bound, env, &mut choices, span))?;
+            if choices.grown == Grown::No {
+                for stmt in stmts {
+                    self.builder.push(stmt.pattern, stmt.exp, stmt.span);
+                }
+                return Ok(value);
+            }
+        }
+        Err(errors::loop_function(looped.body.span))
+    }
+
+    fn attempt(
+        &mut self,
+        looped: &'a tree::Loop,
+        initial: &Static<'a>,
+        bound: Option<Atom>,
+        env: &Env<'a>,
+        choices: &mut Choices<'a>,
+        span: Span,
+    ) -> Res<Static<'a>> {
         let mut env = env.clone();
-        self.learn(&looped.initial.ty, &initial, &mut env, span)?;
+        self.learn_initial(&looped.initial, initial, &mut env)?;
         let mut state = State::default();
         self.open_sizes(&looped.pattern.ty, &looped.pattern, &mut env, &mut state);
         let ty = self.close(&looped.pattern.ty, &env, span)?;
-        let initial = self.conform(initial, &ty, Sizes::WhereMissing, span)?;
+        let initial = self.conform(initial.clone(), &ty, Sizes::WhereMissing, span)?;
         let mut atoms = Vec::new();
-        let part = self.state_part(&looped.pattern, &initial, &ty, &mut state, &mut atoms, span)?;
+        let mut making = Making {
+            state: &mut state,
+            atoms: &mut atoms,
+            choices: &mut *choices,
+            functions: 0,
+        };
+        let part = self.state_part(&looped.pattern, &initial, &ty, &mut making, span)?;
         let (context, atoms) = self.as_loop_state(&state, atoms, span)?;
         let params: Vec<Param> = state
             .types
@@ -55,32 +133,49 @@ impl<'a> Elaborator<'a> {
             .zip(&state.names)
             .map(|(ty, name)| self.builder.param(name.clone(), ty.clone()))
             .collect();
-        let index = match (&looped.form, &bound) {
+        let vars: Vec<Var> = params.iter().map(|param| param.var.clone()).collect();
+        let form = match (&looped.form, bound) {
             (LoopForm::For { index, .. }, Some(bound)) => {
-                let ty = self.type_of(bound, span)?;
+                let ty = self.type_of(&bound, span)?;
                 let param = self.builder.param(index.name.clone(), ty);
                 env.bind(index, Static::var(param.var.clone()));
-                Some(param)
+                core::LoopForm::For { index: param, bound }
             }
-            _ => None,
-        };
-        let vars: Vec<Var> = params.iter().map(|param| param.var.clone()).collect();
-        let form = match (&looped.form, index, bound) {
-            (LoopForm::While(condition), _, _) => {
-                core::LoopForm::While(self.condition(looped, condition, &part, &vars, &env, span)?)
+            (LoopForm::While(condition), _) => {
+                core::LoopForm::While(self.condition(looped, condition, &part, &vars, &env)?)
             }
-            (LoopForm::For { .. }, Some(index), Some(bound)) => core::LoopForm::For { index, bound },
-            (LoopForm::For { .. }, _, _) => return Err(bug(span, "a loop without a bound")),
+            (LoopForm::For { .. }, None) => return Err(bug(span, "a loop without a bound")),
         };
-        let body = self.loop_body(looped, &part, &vars, &state, &ty, &env, span)?;
+        let making = LoopInside {
+            part: &part,
+            vars: &vars,
+            state: &state,
+            ty: &ty,
+        };
+        let body = self.loop_body(looped, &making, &env, choices, span)?;
         let exp = Exp::Loop(Box::new(core::Loop {
             context: state.context.into_iter().zip(context).collect(),
             params: params.into_iter().zip(atoms).collect(),
             form,
             body,
         }));
-        let results = self.emit_all(exp, "state", span)?;
+        let results = match choices.grown {
+            Grown::No => self.emit_all(exp, "state", span)?,
+            Grown::Yes => return Ok(Static::unit()),
+        };
         self.rebuild(&part, &mut results.into_iter(), span)
+    }
+
+    /// What the initial value tells about sizes. Where its type was made the state's, that names the state's sizes.
+    fn learn_initial(&self, initial: &tree::Expr, value: &Static<'a>, env: &mut Env<'a>) -> Res<()> {
+        match (&initial.kind, value) {
+            (ExprKind::Forget(inner), _) => self.learn_initial(inner, value, env),
+            (ExprKind::Tuple(parts), Static::Tuple(values)) => {
+                let mut pairs = parts.iter().zip(values.iter());
+                pairs.try_for_each(|(part, value)| self.learn_initial(part, value, env))
+            }
+            _ => self.learn(&initial.ty, value, env, initial.span),
+        }
     }
 
     /// Gives sizes that the state alone knows a variable of the loop's context.
@@ -100,7 +195,7 @@ impl<'a> Elaborator<'a> {
                     && env.get(var).is_none()
                     && !binds(pattern, var)
                 {
-                    let own = self.builder.size_var(var.name.clone());
+                    let own = self.builder.size_var("n");
                     env.bind(var, Static::Size(Size::var(own.clone())));
                     state.context.push(own);
                 }
@@ -121,8 +216,7 @@ impl<'a> Elaborator<'a> {
         pattern: &Pattern,
         value: &Static<'a>,
         ty: &SizedTy,
-        state: &mut State,
-        atoms: &mut Vec<Atom>,
+        making: &mut Making<'_, 'a>,
         span: Span,
     ) -> Res<Part<'a>> {
         if let Some(types) = ty.components() {
@@ -134,14 +228,14 @@ impl<'a> Elaborator<'a> {
             let mut parts = Vec::with_capacity(types.len());
             for (at, (value, ty)) in values.iter().zip(&types).enumerate() {
                 let inner = patterns.get(at).copied().unwrap_or(pattern);
-                parts.push(self.state_part(inner, value, ty, state, atoms, span)?);
+                parts.push(self.state_part(inner, value, ty, making, span)?);
             }
             return Ok(Part::Tuple(parts));
         }
         if let Ty::Function(_) = ty.ty {
-            return self.function_part(value, state, atoms, span);
+            return self.function_part(value, making, span);
         }
-        atoms.push(self.atom(value, span)?);
+        making.atoms.push(self.atom(value, span)?);
         let mut own = Vec::new();
         let missing = &mut |this: &mut Self| {
             let var = this.builder.size_var("n");
@@ -149,27 +243,47 @@ impl<'a> Elaborator<'a> {
             Dim::Size(Size::var(var))
         };
         let core_type = self.core_type(ty, crate::conform::Place::Outermost, missing, span)?;
-        state.context.extend(own);
-        state.types.push(core_type);
-        state.names.push(crate::matching::name_of(pattern));
+        making.state.context.extend(own);
+        making.state.types.push(core_type);
+        making.state.names.push(crate::matching::name_of(pattern));
         Ok(Part::Value(ty.clone()))
     }
 
-    /// A function in the state: the same code throughout, what it captured may change.
+    /// A function in the state: where the code is the same throughout, what it captured is the state.
     fn function_part(
         &mut self,
         value: &Static<'a>,
-        state: &mut State,
-        atoms: &mut Vec<Atom>,
+        making: &mut Making<'_, 'a>,
         span: Span,
     ) -> Res<Part<'a>> {
+        let number = making.functions;
+        making.functions += 1;
+        let known = making.choices.known.get(number).cloned().unwrap_or_default();
+        if known.is_empty() {
+            let first = self.alternatives_of(value, making.choices.since, span)?;
+            making.choices.known.push(first);
+        }
+        if known.len() > 1 {
+            let alternatives: Rc<[Alternative<'a>]> = known.into();
+            let data = self.choice_type(&alternatives);
+            let packed = self.pack_function(value, data, &alternatives, span)?;
+            let packed = packed.ok_or_else(|| bug(span, "a loop lost its first function"))?;
+            making.atoms.push(packed);
+            making.state.types.push(Type::Data(data));
+            making.state.names.push("chosen".into());
+            return Ok(Part::Choice {
+                data,
+                alternatives,
+                number,
+            });
+        }
         let mut parts = Abstraction::default();
         let template = self.template(value, &mut parts);
         for leaf in &parts.leaves {
             let atom = self.atom(&leaf_value(leaf), span)?;
             let found = self.type_of(&atom, span)?;
             let builder = &mut self.builder;
-            let context = &mut state.context;
+            let context = &mut making.state.context;
             let ty = found.map_dims(&mut |dim| match dim {
                 Dim::Size(_) => {
                     let var = builder.size_var("n");
@@ -178,11 +292,11 @@ impl<'a> Elaborator<'a> {
                 }
                 Dim::Jagged => Dim::Jagged,
             });
-            atoms.push(atom);
-            state.types.push(ty);
-            state.names.push("captured".into());
+            making.atoms.push(atom);
+            making.state.types.push(ty);
+            making.state.names.push("captured".into());
         }
-        Ok(Part::Function(template, parts.leaves.len()))
+        Ok(Part::Function(template, parts.leaves.len(), number))
     }
 
     /// Values as the loop's parameters, and the sizes of its context that they have.
@@ -228,9 +342,19 @@ impl<'a> Elaborator<'a> {
                     parts.iter().map(|part| self.rebuild(part, atoms, span)).collect();
                 Ok(Static::Tuple(parts?))
             }
-            Part::Function(template, count) => {
+            Part::Function(template, count, _) => {
                 let leaves: Vec<Static<'a>> = atoms.take(*count).map(Static::Dynamic).collect();
                 Ok(Instantiation::new(&leaves).value(template))
+            }
+            Part::Choice {
+                data, alternatives, ..
+            } => {
+                let tag = atoms.next().ok_or_else(|| bug(span, "too few values"))?;
+                Ok(Static::function(Function::Chosen(Chosen {
+                    data: *data,
+                    tag,
+                    alternatives: alternatives.clone(),
+                })))
             }
         }
     }
@@ -256,7 +380,6 @@ impl<'a> Elaborator<'a> {
         part: &Part<'a>,
         vars: &[Var],
         env: &Env<'a>,
-        _span: Span,
     ) -> Res<Body> {
         let (stmts, value) = self.in_body(|this| {
             let env = this.state_env(&looped.pattern, part, vars, env)?;
@@ -269,27 +392,24 @@ impl<'a> Elaborator<'a> {
         })
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "everything that the loop has found out by now"
-    )]
     fn loop_body(
         &mut self,
         looped: &'a tree::Loop,
-        part: &Part<'a>,
-        vars: &[Var],
-        state: &State,
-        ty: &SizedTy,
+        inside: &LoopInside<'_, 'a>,
         env: &Env<'a>,
+        choices: &mut Choices<'a>,
         span: Span,
     ) -> Res<Body> {
         let (stmts, (context, values)) = self.in_body(|this| {
-            let env = this.state_env(&looped.pattern, part, vars, env)?;
+            let env = this.state_env(&looped.pattern, inside.part, inside.vars, env)?;
             let next = this.expr(&looped.body, &env)?;
-            let next = this.conform(next, ty, Sizes::WhereMissing, span)?;
+            let next = this.conform(next, inside.ty, Sizes::WhereMissing, span)?;
             let mut atoms = Vec::new();
-            this.next_state(part, &next, &mut atoms, looped.body.span)?;
-            this.as_loop_state(state, atoms, looped.body.span)
+            this.next_state(inside.part, &next, &mut atoms, choices, looped.body.span)?;
+            match choices.grown {
+                Grown::No => this.as_loop_state(inside.state, atoms, looped.body.span),
+                Grown::Yes => Ok((Vec::new(), Vec::new())),
+            }
         })?;
         Ok(Body {
             stmts,
@@ -298,11 +418,46 @@ impl<'a> Elaborator<'a> {
         })
     }
 
+    /// Adds the functions that a value may be to those the state may be.
+    fn add_choices(
+        &mut self,
+        value: &Static<'a>,
+        number: usize,
+        choices: &mut Choices<'a>,
+        span: Span,
+    ) -> Res<()> {
+        let found = self.alternatives_of(value, choices.since, span)?;
+        let Some(known) = choices.known.get_mut(number) else {
+            return Err(bug(span, "a function that the loop does not know"));
+        };
+        for alternative in found {
+            match known.iter_mut().find(|it| it.template == alternative.template) {
+                None => {
+                    known.push(alternative);
+                    choices.grown = Grown::Yes;
+                }
+                Some(same) if same.slots != alternative.slots => {
+                    let widened = self.packed_slots(&same.slots, span)?;
+                    if widened != same.slots {
+                        same.slots = widened;
+                        choices.grown = Grown::Yes;
+                    }
+                }
+                Some(_) => {}
+            }
+        }
+        match choices.grown {
+            Grown::Yes => Ok(()),
+            Grown::No => Err(errors::loop_function(span)),
+        }
+    }
+
     fn next_state(
         &mut self,
         part: &Part<'a>,
         value: &Static<'a>,
         atoms: &mut Vec<Atom>,
+        choices: &mut Choices<'a>,
         span: Span,
     ) -> Res<()> {
         match part {
@@ -310,18 +465,29 @@ impl<'a> Elaborator<'a> {
             Part::Tuple(parts) => {
                 let values = self.components(value, span)?;
                 let mut pairs = parts.iter().zip(values.iter());
-                pairs.try_for_each(|(part, value)| self.next_state(part, value, atoms, span))
+                pairs.try_for_each(|(part, value)| self.next_state(part, value, atoms, choices, span))
             }
-            Part::Function(template, _) => {
+            Part::Function(template, _, number) => {
                 let mut found = Abstraction::default();
                 if self.template(value, &mut found) != *template {
-                    return Err(errors::loop_function(span));
+                    return self.add_choices(value, *number, choices, span);
                 }
                 for leaf in &found.leaves {
                     atoms.push(self.atom(&leaf_value(leaf), span)?);
                 }
                 Ok(())
             }
+            Part::Choice {
+                data,
+                alternatives,
+                number,
+            } => match self.pack_function(value, *data, alternatives, span)? {
+                Some(tag) => {
+                    atoms.push(tag);
+                    Ok(())
+                }
+                None => self.add_choices(value, *number, choices, span),
+            },
         }
     }
 }

@@ -130,13 +130,13 @@ pub(crate) struct Chosen<'a> {
 }
 
 /// One function it may be: the code, and where the captured values are.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub(crate) struct Alternative<'a> {
     pub template: Rc<Template<'a>>,
     pub slots: Rc<[Slot]>,
 }
 
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub(crate) enum Slot {
     /// In scope wherever the choice is, so not held by the sum.
     Outer(Leaf),

@@ -31,9 +31,9 @@ Write instead two definitions, each with the functions' arguments as parameters:
     def rec up (n: i64) (x: i64): i64 = if n == 0 then x else up (n - 1) x + 1
     def rec down (n: i64) (x: i64): i64 = if n == 0 then x else down (n - 1) x - 1
 ";
-    FUNCTION_IN_LOOP = "E0603", "a loop changes a function in its state", "
-A loop may carry functions in its state, and what they captured may change, but the code must be the same in every
-iteration: otherwise it would grow while the program runs.
+    FUNCTION_IN_LOOP = "E0603", "a loop makes a new function in every iteration", "
+A loop may carry functions in its state, exchange them for others, and what they captured may change. But there must be
+finitely many: a function wrapped around the one of the iteration before would grow while the program runs.
 
 Erroneous:
 
@@ -44,41 +44,7 @@ Write instead a state of values:
 
     def f (n: i64): i64 = loop (x = 0) for i < n do x + 1
 ";
-    POLYMORPHIC_ENTRY = "E0604", "an entry has no definite type", "
-An entry is called from outside (the command line, C, Python), where values have definite types. Inference left type
-variables in it.
-
-Erroneous:
-
-    entry first xs = xs[0]
-
-Write instead the types of its parameters:
-
-    entry first (xs: []f32): f32 = xs[0]
-";
-    FUNCTION_AT_BORDER = "E0605", "an entry takes or gives a function", "
-Functions exist while a program is compiled only: they cannot come from outside, be printed or be written to a file.
-
-Erroneous:
-
-    entry apply (f: i64 -> i64) (x: i64): i64 = f x
-
-Write instead an entry that says which function is meant:
-
-    entry apply (twice: bool) (x: i64): i64 = (if twice then (* 2) else (+ 1)) x
-";
-    VECTOR_WIDTH = "E0606", "the width of a vector is not known when compiling", "
-Short vectors `vec n t` become vector registers, so their width must be a literal: 2, 3, 4, 8 or 16.
-
-Erroneous:
-
-    def f (w: i64) (xs: []f32) = asVector w xs
-
-Write instead:
-
-    def f (xs: []f32) = asVector 4 xs
-";
-    LITERAL_OUT_OF_RANGE = "E0607", "a literal does not fit the type a definition is used at", "
+    LITERAL_OUT_OF_RANGE = "E0604", "a literal does not fit the type a definition is used at", "
 A definition without types works at every number type, and a literal in it has the type it is used at. Here that type
 is too small for the literal.
 
@@ -91,6 +57,18 @@ Write instead a conversion to a type that is large enough, or the types of the d
 
     def scale (x: i32): i32 = x * 1000
     entry main (x: i8): i32 = scale (i32 x)
+";
+    VECTOR_WIDTH = "E0605", "the width of a vector is not known when compiling", "
+Short vectors `vec n t` become vector registers, so their width must be known when the program is compiled: 2, 3, 4, 8 or
+16.
+
+Erroneous:
+
+    entry main (w: i64) (xs: []f32): []f32 = asScalar (asVector w xs)
+
+Write instead:
+
+    entry main (xs: []f32): []f32 = asScalar (asVector 4 xs)
 ";
     NOT_COMPILED_YET = "E0690", "a construct is not yet compiled", "
 The compiled back ends (C, OpenMP) do not translate everything yet. The interpreter runs every program, so use
