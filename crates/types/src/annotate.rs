@@ -91,7 +91,11 @@ impl Checker<'_> {
                 param,
                 result,
             } => self.read_function(param_name.as_ref(), param, result, reading),
-            TypeKind::Error => self.solver.fresh_type(Constraint::Any, ty.span),
+            TypeKind::Error => {
+                self.failed = true;
+                self.incomplete = true;
+                self.solver.fresh_type(Constraint::Any, ty.span)
+            }
         }
     }
 
@@ -100,12 +104,11 @@ impl Checker<'_> {
             return Type::Var(var.clone());
         }
         let fresh = self.solver.fresh_type(Constraint::Any, span);
+        if let Type::Var(var) = &fresh {
+            self.type_names.insert(name.clone(), var.clone());
+        }
         match reading.new_type_var {
-            NewTypeVar::Infer => {
-                if let Type::Var(var) = &fresh {
-                    self.type_names.insert(name.clone(), var.clone());
-                }
-            }
+            NewTypeVar::Infer => {}
             NewTypeVar::Refuse => self.report(
                 Diagnostic::error(
                     codes::UNBOUND_TYPE_VARIABLE,
@@ -310,12 +313,8 @@ impl Checker<'_> {
                 name: decl.name.clone(),
                 span: decl.name.span,
             };
-            let errors = self.diagnostics.len();
             let mut reading = Reading::strict(Blank::Infer(Flavour::Flexible));
             self.expand_alias(*alias, &path, &args, decl.name.span, &mut reading);
-            if self.diagnostics.len() == errors {
-                continue;
-            }
         }
     }
 
@@ -363,7 +362,11 @@ impl Checker<'_> {
                     SizeOp::Div => left.div(&right_size),
                 }
             }
-            SizeKind::Error => self.solver.fresh_size(Flavour::Flexible, size.span),
+            SizeKind::Error => {
+                self.failed = true;
+                self.incomplete = true;
+                self.solver.fresh_size(Flavour::Flexible, size.span)
+            }
         }
     }
 
@@ -418,7 +421,7 @@ impl Checker<'_> {
         if let Some(info) = self.solver.var_info(var) {
             diagnostic = diagnostic.also(info.span, format!("`{name}` is bound here"));
         }
-        self.report(diagnostic.help(format!("bind `i64 {name}` with `let` and use that")));
+        self.report(diagnostic.help(format!("make `{name}` an `i64`")));
     }
 }
 

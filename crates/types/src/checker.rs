@@ -18,6 +18,8 @@ pub(crate) struct Checker<'a> {
     pub diagnostics: Vec<Diagnostic>,
     /// Whether an error was reported in the definition now being checked.
     pub failed: bool,
+    /// Whether something is missing for which others report an error.
+    pub incomplete: bool,
     pub data: Vec<DataDef>,
     pub foreign: Vec<(ForeignDef, PolyType)>,
     pub defs: Vec<GlobalDef<'a>>,
@@ -40,6 +42,10 @@ pub(crate) struct Checker<'a> {
     /// Uses of recursive definitions inside their group: what must hold of them is only known at its end.
     pub recursive_uses: Vec<(TypeVar, Type, Span)>,
     pub next_group: u32,
+    /// Functions now being inferred that use themselves at one type.
+    pub monomorphic: Vec<Name>,
+    /// How many `foreach` and `build` are around.
+    pub reference_depth: u32,
     /// Attempts now under way: see [`crate::solver::Attempt`].
     pub attempts: u32,
 }
@@ -77,6 +83,7 @@ impl<'a> Checker<'a> {
             solver: Solver::default(),
             diagnostics: Vec::new(),
             failed: false,
+            incomplete: false,
             data: Vec::new(),
             foreign: Vec::new(),
             defs: Vec::new(),
@@ -94,6 +101,8 @@ impl<'a> Checker<'a> {
             local_schemes: HashMap::new(),
             recursive_uses: Vec::new(),
             next_group: 0,
+            monomorphic: Vec::new(),
+            reference_depth: 0,
             attempts: 0,
         }
     }
@@ -152,7 +161,7 @@ impl<'a> Checker<'a> {
     }
 
     pub fn finish(self) -> (Option<Program>, Vec<Diagnostic>) {
-        if self.diagnostics.iter().any(Diagnostic::is_error) {
+        if self.incomplete || self.diagnostics.iter().any(Diagnostic::is_error) {
             return (None, self.diagnostics);
         }
         let entries = self

@@ -48,6 +48,8 @@ pub(crate) struct Cause {
     pub why: Why,
     pub found: Option<Type>,
     pub expected: Option<Type>,
+    /// Where the name that has the found type is bound.
+    pub bound: Option<(Name, Span)>,
 }
 
 impl Default for Cause {
@@ -57,6 +59,7 @@ impl Default for Cause {
             why: Why::Unsaid,
             found: None,
             expected: None,
+            bound: None,
         }
     }
 }
@@ -108,8 +111,7 @@ impl Names for CurrentNames<'_> {
         self.solver
             .references
             .get(reference as usize)
-            .map_or("reference", |info| info.text)
-            .to_string()
+            .map_or_else(|| "reference".to_string(), |info| info.name.clone())
     }
 }
 
@@ -164,6 +166,9 @@ impl Checker<'_> {
         )
         .label(format!("this is `{found}`"));
         diagnostic = self.explain_why(diagnostic, cause, &expected);
+        if let Some((name, span)) = &cause.bound {
+            diagnostic = diagnostic.also(*span, format!("`{name}` is bound here"));
+        }
         diagnostic = self.explain_references(diagnostic, cause);
         self.hint(diagnostic, cause)
     }
@@ -229,7 +234,7 @@ impl Checker<'_> {
         }
         for reference in seen {
             if let Some(info) = self.solver.references.get(reference as usize) {
-                diagnostic = diagnostic.also(info.span, reference_text(info.text));
+                diagnostic = diagnostic.also(info.span, reference_text(&info.name));
             }
         }
         diagnostic
@@ -242,10 +247,20 @@ impl Checker<'_> {
         };
         let (found, expected) = (self.solver.head(found), self.solver.head(expected));
         match (found, expected) {
+            (Type::Var(var), Type::Scalar(to)) if self.is_float_literal(var) && to.is_integer() => {
+                diagnostic.help(format!("a literal with a point is a float; an `{to}` has none"))
+            }
             (Type::Scalar(from), Type::Scalar(to))
                 if *to != ScalarType::Bool && *from != ScalarType::Bool =>
             {
-                diagnostic.help(format!("convert it with `{to} …`"))
+                match &cause.bound {
+                    Some((name, _)) => diagnostic.suggest(
+                        cause.span,
+                        format!("({to} {name})"),
+                        format!("convert it to `{to}`"),
+                    ),
+                    None => diagnostic.help(format!("convert it with `{to} …`")),
+                }
             }
             (Type::Scalar(ScalarType::Bool), Type::Scalar(to)) => {
                 diagnostic.help(format!("`{to} …` turns a `bool` into 0 or 1"))
@@ -278,26 +293,55 @@ impl Checker<'_> {
         }
     }
 
+    fn is_float_literal(&self, var: &TypeVar) -> bool {
+        self.solver
+            .type_var(var)
+            .is_some_and(|info| info.constraint == Constraint::Float)
+    }
+
+    /// The expected type of an array, with what is not known about it taken from the one found.
+    fn completed(&self, expected: &Type, found: &Type) -> Type {
+        match (self.solver.head(expected), self.solver.head(found)) {
+            (Type::Array(dim, wanted), Type::Array(_, element)) => {
+                Type::Array(dim.clone(), Box::new(self.completed(wanted, element)))
+            }
+            (_, found) if self.solver.open_head(expected).is_some() => found.clone(),
+            (expected, _) => expected.clone(),
+        }
+    }
+
     fn sizes_differ(&self, cause: &Cause, found: &Size, expected: &Size) -> Diagnostic {
         let (found_text, expected_text) = (self.show_size(found), self.show_size(expected));
-        let title = match (&cause.found, &cause.expected) {
-            (Some(_), Some(_)) => {
-                let (found, expected) = self.both_types(cause);
-                format!(
-                    "the sizes `{found_text}` and `{expected_text}` are not known to be equal: expected `{expected}`, found `{found}`"
-                )
-            }
-            _ => format!("the sizes `{found_text}` and `{expected_text}` are not known to be equal"),
-        };
+        let mut cause = cause.clone();
+        let mut title = format!("the sizes `{found_text}` and `{expected_text}` are not known to be equal");
+        if let (Some(found), Some(expected)) = (&cause.found, &cause.expected) {
+            cause.expected = Some(self.completed(expected, found));
+            let (found, expected) = self.both_types(&cause);
+            title.push_str(&format!(": expected `{expected}`, found `{found}`"));
+        }
+        let expected_type = self.both_types(&cause).1;
         let mut diagnostic = Diagnostic::error(size_codes::SIZE_MISMATCH, cause.span, title)
             .label(format!("has size `{found_text}`"));
-        diagnostic = self.explain_why(diagnostic, cause, &self.both_types(cause).1);
+        diagnostic = self.explain_why(diagnostic, &cause, &expected_type);
         diagnostic = self.explain_sizes(diagnostic, &[found, expected]);
-        match &cause.expected {
-            Some(ty) if matches!(self.solver.head(ty), Type::Array(..)) => diagnostic.help(format!(
-                "if they are equal, say so: `… :> {}` checks it at run time",
-                self.show(ty)
-            )),
+        if let Why::Argument { function, .. } = &cause.why
+            && self.monomorphic.iter().any(|name| name.as_str() == function)
+        {
+            return diagnostic.help(format!(
+                "write the types of `{function}`'s parameters and of its result: then it may call itself at other sizes"
+            ));
+        }
+        match (&cause.expected, &cause.why) {
+            (_, Why::Element(_)) => {
+                diagnostic.help("write a type, `([…] : [][?]t)`, where rows of their own sizes are meant")
+            }
+            (Some(ty), _)
+                if matches!(self.solver.head(ty), Type::Array(..)) && !self.solver.has_open_size(ty) =>
+            {
+                diagnostic.help(format!(
+                    "if they are equal, say so: `… :> {expected_type}` checks it at run time"
+                ))
+            }
             _ => diagnostic.help("if they are equal, say so with `… :> type`: it is checked at run time"),
         }
     }
@@ -321,7 +365,7 @@ impl Checker<'_> {
                 let text = match &info.kind {
                     VarKind::Named => format!("`{name}` is bound here"),
                     VarKind::Program => format!("`{name}` is this variable"),
-                    VarKind::Unknown(of) => format!("`{name}` is the size of {of}, known only at run time"),
+                    VarKind::Unknown(what) => format!("`{name}` is {what}, known only at run time"),
                     VarKind::Known(_) | VarKind::Solved(_) | VarKind::Open(_) => continue,
                 };
                 diagnostic = diagnostic.also(info.span, text);
@@ -344,6 +388,14 @@ impl Checker<'_> {
     }
 
     fn constraint_fails(&self, cause: &Cause, constraint: Constraint, ty: &Type, asked: Span) -> Diagnostic {
+        let is_literal = cause
+            .found
+            .as_ref()
+            .is_some_and(|found| self.solver.open_head(found).is_some());
+        if is_literal && cause.expected.is_some() {
+            // It is the found type that asks for something, and the expected one that does not fit.
+            return self.types_differ(cause);
+        }
         let shown = self.show(ty);
         let wanted = constraint_text(constraint).unwrap_or("is anything");
         let wanted = wanted.trim_start_matches("is ").replace("has ", "a type with ");
@@ -356,12 +408,9 @@ impl Checker<'_> {
         if asked != cause.span && !asked.is_none() {
             diagnostic = diagnostic.also(asked, format!("{wanted} is needed here"));
         }
-        match &cause.why {
-            Why::Operand { .. } | Why::Argument { .. } | Why::Operator(_) => {
-                let expected = self.both_types(cause).1;
-                diagnostic = self.explain_why(diagnostic, cause, &expected);
-            }
-            _ => {}
+        if cause.expected.is_some() {
+            let expected = self.both_types(cause).1;
+            diagnostic = self.explain_why(diagnostic, cause, &expected);
         }
         match (constraint, self.solver.head(ty)) {
             (Constraint::Integer, Type::Scalar(scalar)) if scalar.is_float() => {
@@ -397,7 +446,7 @@ impl Checker<'_> {
         )
         .label("this holds a reference");
         if let Some(info) = self.solver.references.get(reference as usize) {
-            diagnostic = diagnostic.also(info.span, reference_text(info.text));
+            diagnostic = diagnostic.also(info.span, reference_text(&info.name));
         }
         diagnostic.note("references only mean something in the table of their own `foreach` or `build`")
     }
@@ -448,10 +497,10 @@ impl Checker<'_> {
 }
 
 /// What the letters for references mean.
-pub(crate) fn reference_text(letter: &str) -> String {
-    match letter {
-        "n" => "`n` are references to the nodes of this `foreach`".to_string(),
-        "s" => "`s` are references to the new nodes of this `foreach`".to_string(),
-        _ => format!("`{letter}` are references to the nodes of this `build`"),
+fn reference_text(name: &str) -> String {
+    match name.chars().next() {
+        Some('n') => format!("`{name}` are references among these nodes"),
+        Some('s') => format!("`{name}` are references to the new nodes, which this gives"),
+        _ => format!("`{name}` are references to the nodes of this `build`"),
     }
 }

@@ -200,8 +200,8 @@ impl Checker<'_> {
         for pattern in &mut def.params {
             self.finish_pattern(pattern);
         }
-        self.finish_type(&mut def.result, def.span);
         self.finish_expr(&mut def.body);
+        self.finish_type(&mut def.result, def.span);
     }
 
     fn finish_type(&mut self, ty: &mut Type, span: Span) {

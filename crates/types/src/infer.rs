@@ -8,6 +8,7 @@ mod foreach;
 mod functions;
 mod group;
 mod loops;
+mod map;
 mod operators;
 mod pattern;
 mod prims;

@@ -9,7 +9,7 @@ use almach_base::suggest::nearest;
 use almach_base::{Diagnostic, Name, Span};
 use almach_prim::{Prim, ScalarFunction, scalar_function};
 use almach_syntax::ast;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 #[derive(Clone)]
 pub(crate) enum Local {
@@ -63,6 +63,14 @@ pub(crate) struct Namespace {
     /// Files imported without `as`.
     pub open: Vec<usize>,
     pub qualified: HashMap<Name, usize>,
+    /// Imports that could not be loaded: what they would have defined is not known.
+    pub missing: Missing,
+}
+
+#[derive(Default)]
+pub(crate) struct Missing {
+    pub open: bool,
+    pub qualified: HashSet<Name>,
 }
 
 /// What a file declares.
@@ -107,17 +115,16 @@ impl<'a> Checker<'a> {
                     declared.foreign.push(foreign);
                     self.declare_value(&foreign.name, Value::Foreign(id), &mut space);
                 }
-                ast::Item::Import(import) => {
-                    let Some(Some(module)) = imports.next() else {
-                        continue;
-                    };
-                    match &import.alias {
-                        Some(alias) => {
-                            space.qualified.insert(alias.name.clone(), *module);
-                        }
-                        None => space.open.push(*module),
+                ast::Item::Import(import) => match (imports.next().copied().flatten(), &import.alias) {
+                    (Some(module), Some(alias)) => {
+                        space.qualified.insert(alias.name.clone(), module);
                     }
-                }
+                    (Some(module), None) => space.open.push(module),
+                    (None, Some(alias)) => {
+                        space.missing.qualified.insert(alias.name.clone());
+                    }
+                    (None, None) => space.missing.open = true,
+                },
                 ast::Item::Error(_) => {}
             }
         }
@@ -232,7 +239,9 @@ impl<'a> Checker<'a> {
                 .and_then(|space| space.qualified.get(&qualifier.name))
                 .copied();
             let Some(module) = module else {
-                self.unknown_module(qualifier);
+                if !self.may_be_missing(path) {
+                    self.unknown_module(qualifier);
+                }
                 return None;
             };
             return self
@@ -339,6 +348,26 @@ impl<'a> Checker<'a> {
         all
     }
 
+    /// Whether the name could be one of an import that was not loaded, for which there is an error already.
+    fn may_be_missing(&mut self, path: &ast::Path) -> bool {
+        let missing = self
+            .namespaces
+            .get(self.module)
+            .is_some_and(|space| match &path.qualifier {
+                Some(qualifier) => space.missing.qualified.contains(&qualifier.name),
+                None => space.missing.open,
+            });
+        if missing {
+            self.failed = true;
+            self.incomplete = true;
+        }
+        missing
+    }
+
+    fn is_reported(&mut self, path: &ast::Path) -> bool {
+        !self.qualifier_is_known(path) || self.may_be_missing(path)
+    }
+
     fn qualifier_is_known(&self, path: &ast::Path) -> bool {
         path.qualifier.as_ref().is_none_or(|qualifier| {
             self.namespaces
@@ -348,7 +377,7 @@ impl<'a> Checker<'a> {
     }
 
     pub fn unknown_value(&mut self, path: &ast::Path) {
-        if !self.qualifier_is_known(path) {
+        if self.is_reported(path) {
             return;
         }
         let mut names: Vec<String> = self
@@ -371,7 +400,7 @@ impl<'a> Checker<'a> {
     }
 
     pub fn unknown_constructor(&mut self, path: &ast::Path) {
-        if !self.qualifier_is_known(path) {
+        if self.is_reported(path) {
             return;
         }
         let names = self.visible(path, |space| &space.constructors);
@@ -380,7 +409,7 @@ impl<'a> Checker<'a> {
     }
 
     pub fn unknown_type(&mut self, path: &ast::Path) {
-        if !self.qualifier_is_known(path) {
+        if self.is_reported(path) {
             return;
         }
         let names = self.visible(path, |space| &space.types);

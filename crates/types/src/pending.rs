@@ -332,6 +332,7 @@ impl Checker<'_> {
             why,
             found: Some(found.clone()),
             expected: Some(expected.clone()),
+            bound: None,
         };
         self.solver.cause = cause.clone();
         match self.solver.unify(found, expected) {
@@ -350,6 +351,7 @@ impl Checker<'_> {
             why,
             found: Some(ty.clone()),
             expected: None,
+            bound: None,
         };
         match self.solver.constrain(ty, constraint, span) {
             Ok(()) => true,

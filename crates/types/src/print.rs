@@ -179,7 +179,10 @@ impl fmt::Display for Printed<'_> {
             }
             Type::Array(dim, element) => {
                 match dim {
-                    Dim::Size(size) => write!(f, "[{}]", size_text(size, self.names))?,
+                    Dim::Size(size) => match size_text(size, self.names).as_str() {
+                        "_" => f.write_str("[]")?,
+                        text => write!(f, "[{text}]")?,
+                    },
                     Dim::Unknown => f.write_str("[?]")?,
                 }
                 write!(f, "{}", self.part(element, Tightness::Atom))

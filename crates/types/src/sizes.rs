@@ -191,7 +191,9 @@ impl Solver {
             &ty,
             &mut |_| Replaced::Descend,
             &mut |dim, place| match (dim, place) {
-                (Dim::Unknown, Place::Outer) => Dim::Size(self.unknown_size(span, of)),
+                (Dim::Unknown, Place::Outer) => {
+                    Dim::Size(self.unknown_size(span, format!("the size of {of}")))
+                }
                 _ => dim.clone(),
             },
         )

@@ -50,7 +50,7 @@ pub(crate) enum VarKind {
     Known(Size),
     /// A size bound by `[n]`, or one that inference generalised.
     Named,
-    /// A size known only at run time; the text says of what: `the result of filter`.
+    /// A size known only at run time; the text says which: `the size of this slice`.
     Unknown(String),
     Open(Flavour),
     Solved(Size),
@@ -70,8 +70,8 @@ pub(crate) enum Flavour {
 pub(crate) struct ReferenceInfo {
     pub level: Level,
     pub span: Span,
-    /// `the nodes of this foreach`, for messages.
-    pub text: &'static str,
+    /// For messages: `n` and `s` in a `foreach`, `r` in a `build`, with numbers where they are nested.
+    pub name: String,
 }
 
 /// Two sizes that must be equal and could not be compared yet.
@@ -206,15 +206,15 @@ impl Solver {
     }
 
     /// A size nobody knows before run time.
-    pub fn unknown_size(&mut self, span: Span, of: impl Into<String>) -> Size {
-        Poly::var(self.fresh_var(Name::from("k"), span, VarKind::Unknown(of.into())))
+    pub fn unknown_size(&mut self, span: Span, which: impl Into<String>) -> Size {
+        Poly::var(self.fresh_var(Name::from("k"), span, VarKind::Unknown(which.into())))
     }
 
-    pub fn fresh_reference(&mut self, span: Span, text: &'static str) -> u32 {
+    pub fn fresh_reference(&mut self, span: Span, name: String) -> u32 {
         self.references.push(ReferenceInfo {
             level: self.level,
             span,
-            text,
+            name,
         });
         self.references.len() as u32 - 1
     }

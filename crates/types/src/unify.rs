@@ -298,7 +298,7 @@ impl Solver {
                     (Dim::Unknown, Dim::Unknown) => Coercion::None,
                     (Dim::Size(_), Dim::Unknown) => Coercion::Forget,
                     (Dim::Unknown, Dim::Size(m)) if place == Place::Outer => {
-                        let opened = self.unknown_size(self.cause.span, "this array");
+                        let opened = self.unknown_size(self.cause.span, "the size of this array");
                         self.equate(&opened, m)?;
                         Coercion::None
                     }

@@ -1,21 +1,21 @@
 //! Applications. Arguments are checked from left to right, but those of function type last: by then the types their
 //! parameters have are known.
 
-use super::expr::{function, i64_type};
-use crate::checker::{Checker, DefState};
-use crate::errors::{Cause, Why};
-use crate::names::{Local, Meaning, Value};
+use super::expr::function;
+use crate::checker::Checker;
+use crate::errors::Why;
+use crate::names::Meaning;
 use crate::pending::Pending;
 use crate::sizes::substitute_sizes;
 use crate::solver::{Flavour, Place, Replaced, map_type};
-use crate::tree::{Dim, Expr, ExprKind, Size, Type, TypeVar};
+use crate::tree::{Constraint, Dim, Expr, ExprKind, Size, Type, TypeVar};
 use almach_base::codes::types as codes;
 use almach_base::{Diagnostic, Span};
-use almach_prim::{Annotation, Prim, ScalarFunction};
+use almach_prim::{Annotation, Prim};
 use almach_syntax::ast;
 
 /// Pipes, parentheses and nested applications flattened: a head and its arguments.
-fn spine(expr: &ast::Expr) -> (&ast::Expr, Vec<&ast::Expr>) {
+pub(super) fn spine(expr: &ast::Expr) -> (&ast::Expr, Vec<&ast::Expr>) {
     match &expr.kind {
         ast::ExprKind::Apply(head, args) => {
             let (head, mut all) = spine(head);
@@ -37,11 +37,11 @@ fn spine(expr: &ast::Expr) -> (&ast::Expr, Vec<&ast::Expr>) {
 }
 
 /// One application in the making.
-struct Call<'e> {
+pub(super) struct Call<'e> {
     name: String,
     declared: Vec<Span>,
-    args: Vec<&'e ast::Expr>,
-    done: Vec<Option<Expr>>,
+    pub args: Vec<&'e ast::Expr>,
+    pub done: Vec<Option<Expr>>,
     postponed: Vec<(usize, Type)>,
     forget: Vec<TypeVar>,
 }
@@ -79,8 +79,19 @@ impl Before {
 /// Attempts inside attempts inside attempts are not worth their time.
 const MOST_ATTEMPTS: u32 = 3;
 
-impl Call<'_> {
-    fn why(&self, position: usize) -> Why {
+impl<'e> Call<'e> {
+    pub fn new(name: &str, args: &[&'e ast::Expr]) -> Call<'e> {
+        Call {
+            name: name.to_string(),
+            declared: Vec::new(),
+            args: args.to_vec(),
+            done: args.iter().map(|_| None).collect(),
+            postponed: Vec::new(),
+            forget: Vec::new(),
+        }
+    }
+
+    pub fn why(&self, position: usize) -> Why {
         Why::Argument {
             function: self.name.clone(),
             position: position + 1,
@@ -124,11 +135,11 @@ impl Checker<'_> {
     }
 
     /// Like looking the name up, without complaints.
-    fn peek_value(&mut self, path: &ast::Path) -> Option<Meaning> {
+    pub fn peek_value(&mut self, path: &ast::Path) -> Option<Meaning> {
         self.quietly(|this| this.lookup_value(path))
     }
 
-    fn quietly<T>(&mut self, look: impl FnOnce(&mut Self) -> T) -> T {
+    pub fn quietly<T>(&mut self, look: impl FnOnce(&mut Self) -> T) -> T {
         let (reported, failed) = (self.diagnostics.len(), self.failed);
         let found = look(self);
         self.diagnostics.truncate(reported);
@@ -254,7 +265,12 @@ impl Checker<'_> {
         if self.solver.open_head(ty).is_some() {
             self.check_postponed(call);
         }
-        if self.solver.open_head(ty).is_some() {
+        if let Some(var) = self.solver.open_head(ty) {
+            let constraint = self.solver.type_var(&var).map(|info| info.constraint);
+            if constraint.is_some_and(|constraint| constraint != Constraint::Any) {
+                self.too_many_arguments(call, position, ty, head);
+                return None;
+            }
             let (param, result) = (self.any_type(arg.span), self.any_type(arg.span));
             let wanted = function(param, result);
             if !self.require_same(ty, &wanted, head.span, Why::Unsaid) {
@@ -269,6 +285,7 @@ impl Checker<'_> {
             call.postponed.push((position, found.param.clone()));
             return Some(found.result);
         }
+        let reported = self.diagnostics.len();
         let checked = match self.solver.open_head(&found.param) {
             Some(var) if call.forget.contains(&var) => {
                 self.check_forgotten(arg, &found.param, call.why(position))
@@ -278,7 +295,12 @@ impl Checker<'_> {
         let rest = match &found.binder {
             None => found.result,
             Some(binder) => {
-                let size = self.size_or_unknown(&checked);
+                let size = if self.diagnostics.len() > reported {
+                    // After an error nothing more is said about the size.
+                    self.solver.fresh_size(Flavour::Flexible, arg.span)
+                } else {
+                    self.size_or_unknown(&checked)
+                };
                 let result = self.solver.resolve(&found.result);
                 substitute_sizes(&result, &|var| (var == binder).then(|| size.clone()))
             }
@@ -309,9 +331,7 @@ impl Checker<'_> {
     pub fn size_or_unknown(&mut self, expr: &Expr) -> Size {
         match self.size_of(expr) {
             Some(size) => size,
-            None => self
-                .solver
-                .unknown_size(expr.span, "an array whose size is this value"),
+            None => self.solver.unknown_size(expr.span, "this value"),
         }
     }
 
@@ -385,190 +405,6 @@ impl Checker<'_> {
         self.report(diagnostic);
     }
 
-    /// `map f xs…` takes as many arrays as its function has arguments to fill.
-    fn infer_map(
-        &mut self,
-        annotation: Annotation,
-        head_span: Span,
-        args: &[&ast::Expr],
-        expected: Option<&Type>,
-        span: Span,
-    ) -> Expr {
-        let Some((function_arg, array_args)) = args.split_first() else {
-            return self.error_expr(span);
-        };
-        let mut call = Call {
-            name: "map".to_string(),
-            declared: Vec::new(),
-            args: args.to_vec(),
-            done: args.iter().map(|_| None).collect(),
-            postponed: Vec::new(),
-            forget: Vec::new(),
-        };
-        self.check_annotation(Prim::Map, annotation, head_span);
-        let (inferred, arity) = self.mapped_function(function_arg);
-        let arrays = arity.count(array_args.len());
-        if array_args.len() > arrays {
-            self.too_many_arrays(&call, arrays, head_span);
-            return self.error_expr(span);
-        }
-        let elements: Vec<Type> = (0..arrays).map(|_| self.any_type(head_span)).collect();
-        let result_element = self.any_type(span);
-        let size = self.solver.fresh_size(Flavour::Flexible, span);
-        let array = |element: &Type| Type::Array(Dim::Size(size.clone()), Box::new(element.clone()));
-        for (at, (arg, element)) in array_args.iter().zip(&elements).enumerate() {
-            let checked = self.check(arg, &array(element), call.why(at + 1));
-            if let Some(place) = call.done.get_mut(at + 1) {
-                *place = Some(checked);
-            }
-        }
-        self.hint_elements(expected, elements.get(array_args.len()..).unwrap_or_default());
-        let function_type = elements
-            .iter()
-            .rev()
-            .fold(result_element.clone(), |result, element| {
-                function(element.clone(), result)
-            });
-        self.solver.level += 1;
-        let checked = match inferred {
-            Some(found) => self.coerce(found, &function_type, call.why(0)),
-            None => self.check(function_arg, &function_type, call.why(0)),
-        };
-        self.solver.level -= 1;
-        if let Some(place) = call.done.first_mut() {
-            *place = Some(checked);
-        }
-        let whole = |from: usize| {
-            elements
-                .iter()
-                .skip(from)
-                .rev()
-                .fold(array(&result_element), |result, element| {
-                    function(array(element), result)
-                })
-        };
-        let prim = Expr {
-            kind: ExprKind::Prim {
-                prim: Prim::Map,
-                annotation,
-                arrays,
-            },
-            ty: function(function_type, whole(0)),
-            span: head_span,
-        };
-        Expr {
-            ty: whole(array_args.len()),
-            kind: ExprKind::Apply(Box::new(prim), call.done.into_iter().flatten().collect()),
-            span,
-        }
-    }
-
-    fn too_many_arrays(&mut self, call: &Call<'_>, arrays: usize, head_span: Span) {
-        let given = call.args.len() - 1;
-        let extra = call.args.get(arrays + 1).map_or(head_span, |arg| arg.span);
-        let function_span = call.args.first().map_or(head_span, |arg| arg.span);
-        let plural = if arrays == 1 { "argument" } else { "arguments" };
-        self.report(
-            Diagnostic::error(
-                codes::NOT_A_FUNCTION,
-                extra,
-                format!("`map` is given {given} arrays for a function of {arrays} {plural}"),
-            )
-            .label("one too many")
-            .also(function_span, format!("takes {arrays} {plural}")),
-        );
-    }
-
-    /// How many arrays `map` takes. Where only its type can say, the function is inferred first.
-    fn mapped_function(&mut self, arg: &ast::Expr) -> (Option<Expr>, Arity) {
-        if let Some(arity) = self.arity_of(arg) {
-            return (None, arity);
-        }
-        self.solver.level += 1;
-        let inferred = self.infer(arg);
-        self.solver.level -= 1;
-        let arity = self.arity(&inferred.ty);
-        (Some(inferred), arity)
-    }
-
-    /// How many arguments a function has to fill, where its form says so.
-    fn arity_of(&mut self, expr: &ast::Expr) -> Option<Arity> {
-        let (head, args) = spine(expr);
-        let arity = match &head.kind {
-            ast::ExprKind::Lambda(params, _) => Arity::AtLeast(params.len()),
-            ast::ExprKind::LeftSection(..) | ast::ExprKind::RightSection(..) => Arity::Exactly(1),
-            ast::ExprKind::Operator(_) => Arity::Exactly(2),
-            ast::ExprKind::Constructor(path) | ast::ExprKind::NodeConstructor(path) => {
-                let (data, at) = self.quietly(|this| this.lookup_constructor(path))?;
-                Arity::Exactly(self.data_def(data)?.constructors.get(at as usize)?.fields.len())
-            }
-            ast::ExprKind::Var(path) | ast::ExprKind::Annotated { name: path, .. } => {
-                match self.peek_value(path)? {
-                    Meaning::Prim(Prim::Map) => match args.split_first() {
-                        None => Arity::Exactly(2),
-                        Some((function, _)) => self.arity_of(function)?.plus_one(),
-                    },
-                    Meaning::Prim(prim) => {
-                        let ty = self.prim_type(prim).ty?;
-                        self.arity(&ty)
-                    }
-                    Meaning::Scalar(function) => Arity::Exactly(match function {
-                        ScalarFunction::Unary(_) => 1,
-                        ScalarFunction::Binary(_) => 2,
-                        ScalarFunction::Ternary(_) => 3,
-                    }),
-                    Meaning::Local(local) => match local {
-                        Local::Value { ty, .. } | Local::Monomorphic { ty, .. } => self.arity(&ty),
-                        Local::Function { ty, .. } | Local::Declared { ty, .. } => self.arity(&ty.ty?),
-                        Local::Size(_) => return None,
-                    },
-                    Meaning::Global(Value::Foreign(foreign)) => {
-                        let ty = self.foreign.get(foreign.0 as usize)?.1.ty.clone()?;
-                        self.arity(&ty)
-                    }
-                    Meaning::Global(Value::Def(def)) => match self.defs.get(def.0 as usize)?.state.clone() {
-                        DefState::NotYet => return None,
-                        DefState::Monomorphic(ty) => self.arity(&ty),
-                        DefState::Declared(poly) | DefState::Done(poly) => self.arity(&poly.ty?),
-                    },
-                }
-            }
-            _ => return None,
-        };
-        arity.minus(args.len())
-    }
-
-    fn arity(&self, ty: &Type) -> Arity {
-        let (mut count, mut ty) = (0, ty);
-        loop {
-            match self.solver.head(ty) {
-                Type::Function(function) => {
-                    count += 1;
-                    ty = &function.result;
-                }
-                Type::Var(_) => return Arity::AtLeast(count),
-                // Not a function at all: the mismatch is reported when it is used as one.
-                _ if count == 0 => return Arity::AtLeast(1),
-                _ => return Arity::Exactly(count),
-            }
-        }
-    }
-
-    /// Arrays still to come have the elements of the parameters that are expected.
-    fn hint_elements(&mut self, expected: Option<&Type>, elements: &[Type]) {
-        let mut expected = expected.map(|ty| self.solver.head(ty).clone());
-        for element in elements {
-            let Some(Type::Function(function)) = expected else {
-                return;
-            };
-            if let Type::Array(_, wanted) = self.solver.head(&function.param).clone() {
-                // A mismatch is reported when the whole type is compared.
-                let _ = self.solver.unify(element, &wanted);
-            }
-            expected = Some(self.solver.head(&function.result).clone());
-        }
-    }
-
     /// The number of windows of `slide`, where the array is surely long enough.
     fn slide_size(&mut self, call: Expr) -> Expr {
         let ExprKind::Apply(_, args) = &call.kind else {
@@ -593,107 +429,6 @@ impl Checker<'_> {
                 ..call
             },
             _ => call,
-        }
-    }
-
-    /// `build n root (\i ref -> node)`: the reference type belongs to this `build` alone.
-    fn infer_build(
-        &mut self,
-        annotation: Annotation,
-        head_span: Span,
-        args: &[&ast::Expr],
-        span: Span,
-    ) -> Expr {
-        let [count, root, maker] = args else {
-            return self.error_expr(span);
-        };
-        self.check_annotation(Prim::Build, annotation, head_span);
-        let why = |position| Why::Argument {
-            function: "build".to_string(),
-            position,
-            declared: None,
-        };
-        let count = self.check(count, &i64_type(), why(1));
-        let root = self.check(root, &i64_type(), why(2));
-        self.solver.level += 1;
-        let reference = Type::Reference(self.solver.fresh_reference(head_span, "r"));
-        let node = self.any_type(maker.span);
-        let maker_type = function(
-            i64_type(),
-            function(function(i64_type(), reference.clone()), node.clone()),
-        );
-        let maker = self.check(maker, &maker_type, why(3));
-        self.solve_pending();
-        let result = self.datum_of_nodes(&node, &reference, maker.span);
-        self.solver.level -= 1;
-        let result = self.leave_references(result, maker.span);
-        let prim = Expr {
-            ty: function(
-                i64_type(),
-                function(i64_type(), function(maker_type, result.clone())),
-            ),
-            kind: ExprKind::Prim {
-                prim: Prim::Build,
-                annotation,
-                arrays: 1,
-            },
-            span: head_span,
-        };
-        Expr {
-            kind: ExprKind::Apply(Box::new(prim), vec![count, root, maker]),
-            ty: result,
-            span,
-        }
-    }
-
-    /// Reports where a type mentions references that end here.
-    pub fn leave_references(&mut self, ty: Type, span: Span) -> Type {
-        let outer = self.any_type(span);
-        let cause = Cause {
-            span,
-            why: Why::Unsaid,
-            found: Some(ty.clone()),
-            expected: None,
-        };
-        self.solver.cause = cause.clone();
-        if let Err(mismatch) = self.solver.subsume(&ty, &outer) {
-            self.report_mismatch(&cause, &mismatch);
-        }
-        outer
-    }
-}
-
-/// How many arguments a function has to fill.
-#[derive(Clone, Copy)]
-enum Arity {
-    Exactly(usize),
-    /// The type of the result is not known, or may be a function.
-    AtLeast(usize),
-}
-
-impl Arity {
-    fn plus_one(self) -> Arity {
-        match self {
-            Arity::Exactly(count) => Arity::Exactly(count + 1),
-            Arity::AtLeast(count) => Arity::AtLeast(count + 1),
-        }
-    }
-
-    /// What is left after some arguments; none where there are too many.
-    fn minus(self, args: usize) -> Option<Arity> {
-        match self {
-            Arity::Exactly(count) => count
-                .checked_sub(args)
-                .filter(|left| *left > 0)
-                .map(Arity::Exactly),
-            Arity::AtLeast(count) => Some(Arity::AtLeast(count.saturating_sub(args))),
-        }
-    }
-
-    fn count(self, given: usize) -> usize {
-        match self {
-            Arity::Exactly(count) => count,
-            Arity::AtLeast(count) => count.max(given).max(1),
         }
     }
 }

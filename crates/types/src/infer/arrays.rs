@@ -2,7 +2,7 @@
 
 use crate::checker::Checker;
 use crate::errors::Why;
-use crate::solver::{Flavour, Place};
+use crate::solver::Flavour;
 use crate::tree::{Constraint, Dim, Expr, ExprKind, InPlace, IndexArg, Size, Type};
 use almach_base::codes::types as codes;
 use almach_base::{Diagnostic, Span};
@@ -32,6 +32,13 @@ impl Checker<'_> {
             None => self.any_type(span),
             Some(first) => self.common_element(first.ty.clone(), &elements),
         };
+        if self.solver.open_head(&element).is_some() {
+            return Expr {
+                kind: ExprKind::Array(elements),
+                ty: Type::Array(size, Box::new(element)),
+                span,
+            };
+        }
         let elements = elements
             .into_iter()
             .map(|e| {
@@ -46,43 +53,25 @@ impl Checker<'_> {
         }
     }
 
-    /// Rows of different literal sizes make a jagged array; anything else that differs is a mistake.
+    /// Every element has the type of the first one.
     fn common_element(&mut self, first: Type, elements: &[Expr]) -> Type {
         let first_span = elements.first().map_or(Span::NONE, |e| e.span);
-        let mut element = first;
         for other in elements.iter().skip(1) {
-            if let Some(jagged) = self.jagged_rows(&element, &other.ty) {
-                element = jagged;
-            } else {
-                let found = other.ty.clone();
-                let cause = crate::errors::Cause {
-                    span: other.span,
-                    why: Why::Element(first_span),
-                    found: Some(found.clone()),
-                    expected: Some(element.clone()),
-                };
-                self.solver.cause = cause.clone();
-                if let Err(mismatch) = self.solver.subsume(&found, &element) {
-                    self.report_mismatch(&cause, &mismatch);
-                    // Reported: do not compare again with this one.
-                    return self.any_type(first_span);
-                }
+            let cause = crate::errors::Cause {
+                span: other.span,
+                why: Why::Element(first_span),
+                found: Some(other.ty.clone()),
+                expected: Some(first.clone()),
+                bound: None,
+            };
+            self.solver.cause = cause.clone();
+            if let Err(mismatch) = self.solver.subsume(&other.ty, &first) {
+                self.report_mismatch(&cause, &mismatch);
+                // Reported: the elements are not compared with it again.
+                return self.any_type(first_span);
             }
         }
-        element
-    }
-
-    /// The type of both rows where their sizes are different literals.
-    fn jagged_rows(&mut self, a: &Type, b: &Type) -> Option<Type> {
-        let (x, y) = (self.solver.resolve(a), self.solver.resolve(b));
-        if !differ_in_literal_sizes(&x, &y) {
-            return None;
-        }
-        let joined = self.join(&x, &y, Place::Field, Span::NONE).ok()?;
-        Some(match joined {
-            Type::Array(_, inner) => Type::Array(Dim::Unknown, inner),
-            other => other,
-        })
+        first
     }
 
     pub fn infer_range(&mut self, begin: &ast::Expr, end: &ast::Expr, span: Span) -> Expr {
@@ -99,7 +88,7 @@ impl Checker<'_> {
         );
         let size = match (self.size_of(&begin), self.size_of(&end)) {
             (Some(b), Some(e)) => e - b,
-            _ => self.solver.unknown_size(span, "this range"),
+            _ => self.solver.unknown_size(span, "the size of this range"),
         };
         Expr {
             ty: Type::Array(Dim::Size(size), Box::new(begin.ty.clone())),
@@ -170,7 +159,7 @@ impl Checker<'_> {
                         Some(size) => Dim::Size(size),
                         // Below another slice every row of a jagged array keeps a size of its own.
                         None if dim == Dim::Unknown && !kept.is_empty() => Dim::Unknown,
-                        None => Dim::Size(self.solver.unknown_size(*span, "this slice")),
+                        None => Dim::Size(self.solver.unknown_size(*span, "the size of this slice")),
                     };
                     kept.push(size);
                     typed.push(IndexArg::Slice {
@@ -271,25 +260,5 @@ fn index_span(index: &ast::IndexArg) -> Span {
     match index {
         ast::IndexArg::At(expr) => expr.span,
         ast::IndexArg::Slice { span, .. } => *span,
-    }
-}
-
-fn differ_in_literal_sizes(a: &Type, b: &Type) -> bool {
-    match (a, b) {
-        (Type::Array(d, s), Type::Array(e, t)) => {
-            let literal = |dim: &Dim| match dim {
-                Dim::Size(size) => size.as_constant(),
-                Dim::Unknown => None,
-            };
-            let here = match (literal(d), literal(e)) {
-                (Some(n), Some(m)) => n != m,
-                (Some(_), None) => *e == Dim::Unknown,
-                (None, Some(_)) => *d == Dim::Unknown,
-                (None, None) => false,
-            };
-            here || differ_in_literal_sizes(s, t)
-        }
-        (Type::Tuple(xs), Type::Tuple(ys)) => xs.iter().zip(ys).any(|(x, y)| differ_in_literal_sizes(x, y)),
-        _ => false,
     }
 }

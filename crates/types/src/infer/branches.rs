@@ -100,6 +100,7 @@ impl Checker<'_> {
                 why: Why::Branch(first_span),
                 found: Some(body.ty.clone()),
                 expected: Some(ty.clone()),
+                bound: None,
             };
             self.solver.cause = cause.clone();
             match self.join(&ty, &body.ty, Place::Outer, span) {
@@ -175,13 +176,17 @@ impl Checker<'_> {
                 }
                 match place {
                     Place::Field => Dim::Unknown,
-                    Place::Outer | Place::Inner => {
-                        Dim::Size(self.solver.unknown_size(span, "one branch or the other"))
-                    }
+                    Place::Outer | Place::Inner => Dim::Size(
+                        self.solver
+                            .unknown_size(span, "the size of one branch or the other"),
+                    ),
                 }
             }
             (Dim::Unknown, _) | (_, Dim::Unknown) => match place {
-                Place::Outer => Dim::Size(self.solver.unknown_size(span, "one branch or the other")),
+                Place::Outer => Dim::Size(
+                    self.solver
+                        .unknown_size(span, "the size of one branch or the other"),
+                ),
                 Place::Field | Place::Inner => Dim::Unknown,
             },
         }

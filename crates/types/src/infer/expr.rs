@@ -139,12 +139,16 @@ impl Checker<'_> {
             why,
             found: Some(expr.ty.clone()),
             expected: Some(expected.clone()),
+            bound: None,
         };
         self.solver.cause = cause.clone();
         match self.solver.subsume(&expr.ty, expected) {
             Ok(coercion) => self.apply_coercion(expr, &coercion, expected),
             Err(mismatch) => {
-                let cause = self.with_origin(cause, &expr);
+                let cause = Cause {
+                    bound: self.origin(&expr),
+                    ..cause
+                };
                 self.report_mismatch(&cause, &mismatch);
                 Expr {
                     ty: expected.clone(),
@@ -154,9 +158,19 @@ impl Checker<'_> {
         }
     }
 
-    /// Where a variable of the wrong type was bound is worth showing, unless the message has a better place.
-    fn with_origin(&self, cause: Cause, _expr: &Expr) -> Cause {
-        cause
+    /// Where the name an expression consists of was bound.
+    pub fn origin(&self, expr: &Expr) -> Option<(Name, Span)> {
+        match &expr.kind {
+            ExprKind::Local(var) | ExprKind::LocalFunction(var, _) => {
+                let info = self.solver.var_info(var)?;
+                (!info.span.is_none()).then(|| (var.name.clone(), info.span))
+            }
+            ExprKind::Global(def, _) => {
+                let ast = self.defs.get(def.0 as usize)?.ast;
+                Some((ast.name.name.clone(), ast.name.span))
+            }
+            _ => None,
+        }
     }
 
     fn apply_coercion(&mut self, expr: Expr, coercion: &Coercion, expected: &Type) -> Expr {
@@ -299,6 +313,7 @@ impl Checker<'_> {
             ast::ExprKind::Paren(inner) => self.infer_expecting(inner, expected),
             ast::ExprKind::Error => {
                 self.failed = true;
+                self.incomplete = true;
                 self.error_expr(span)
             }
         }
@@ -671,6 +686,7 @@ impl Checker<'_> {
             why: Why::Annotation(ty.span),
             found: Some(inner.ty.clone()),
             expected: Some(wanted.clone()),
+            bound: None,
         };
         self.solver.cause = cause.clone();
         if let Err(mismatch) = self.solver.unify_shapes(&inner.ty, &wanted) {

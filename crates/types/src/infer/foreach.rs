@@ -1,13 +1,14 @@
 //! `foreach` (Nishimura and Ohori, section 4.1, Table 1): the node type variable `n` and the recursive type variable `s`
 //! belong to one `foreach` and do not leave it.
 
-use super::expr::function;
+use super::expr::{function, i64_type};
 use crate::checker::Checker;
 use crate::errors::{Cause, Why};
 use crate::names::Local;
 use crate::tree::{Expr, ExprKind, Foreach, Type};
 use almach_base::codes::types as codes;
 use almach_base::{Diagnostic, Span};
+use almach_prim::{Annotation, Prim};
 use almach_syntax::ast;
 
 impl Checker<'_> {
@@ -27,8 +28,9 @@ impl Checker<'_> {
         };
         let mark = self.trail.len();
         self.solver.level += 1;
-        let old = Type::Reference(self.solver.fresh_reference(span, "n"));
-        let new = Type::Reference(self.solver.fresh_reference(span, "s"));
+        self.reference_depth += 1;
+        let old = self.fresh_reference("n", node.span);
+        let new = self.fresh_reference("s", rename.span);
         let node_type = Type::Node {
             data,
             args,
@@ -49,6 +51,7 @@ impl Checker<'_> {
         let body = self.infer(body);
         self.solve_pending();
         let result = self.datum_of_nodes(&body.ty.clone(), &new, body.span);
+        self.reference_depth -= 1;
         self.unbind_to(mark);
         self.solver.level -= 1;
         let result = self.leave_references(result, body.span);
@@ -63,6 +66,15 @@ impl Checker<'_> {
             ty: result,
             span,
         }
+    }
+
+    /// References inside others get numbers, so that messages can tell them apart.
+    fn fresh_reference(&mut self, letter: &str, span: Span) -> Type {
+        let name = match self.reference_depth {
+            0 | 1 => letter.to_string(),
+            depth => format!("{letter}{depth}"),
+        };
+        Type::Reference(self.solver.fresh_reference(span, name))
     }
 
     fn recursive_datum(&mut self, datum: &Expr) -> Option<(crate::tree::DataId, Vec<Type>)> {
@@ -109,6 +121,7 @@ impl Checker<'_> {
                     ),
                     found: Some(node.clone()),
                     expected: Some(wanted),
+                    bound: None,
                 };
                 self.solver.cause = cause.clone();
                 if let Err(mismatch) = self.solver.unify(&found, reference) {
@@ -117,7 +130,7 @@ impl Checker<'_> {
                 Type::Data(data, args)
             }
             other => {
-                if self.solver.open_head(&other).is_none() || !self.failed {
+                if !self.failed {
                     let shown = self.show(&other);
                     self.report(
                         Diagnostic::error(
@@ -134,5 +147,74 @@ impl Checker<'_> {
                 self.any_type(span)
             }
         }
+    }
+
+    /// `build n root (\i ref -> node)`: the reference type belongs to this `build` alone.
+    pub fn infer_build(
+        &mut self,
+        annotation: Annotation,
+        head_span: Span,
+        args: &[&ast::Expr],
+        span: Span,
+    ) -> Expr {
+        let [count, root, maker] = args else {
+            return self.error_expr(span);
+        };
+        self.check_annotation(Prim::Build, annotation, head_span);
+        let why = |position| Why::Argument {
+            function: "build".to_string(),
+            position,
+            declared: None,
+        };
+        let count = self.check(count, &i64_type(), why(1));
+        let root = self.check(root, &i64_type(), why(2));
+        self.solver.level += 1;
+        self.reference_depth += 1;
+        let reference = self.fresh_reference("r", head_span);
+        let node = self.any_type(maker.span);
+        let maker_type = function(
+            i64_type(),
+            function(function(i64_type(), reference.clone()), node.clone()),
+        );
+        let maker = self.check(maker, &maker_type, why(3));
+        self.solve_pending();
+        let result = self.datum_of_nodes(&node, &reference, maker.span);
+        self.reference_depth -= 1;
+        self.solver.level -= 1;
+        let result = self.leave_references(result, maker.span);
+        let prim = Expr {
+            ty: function(
+                i64_type(),
+                function(i64_type(), function(maker_type, result.clone())),
+            ),
+            kind: ExprKind::Prim {
+                prim: Prim::Build,
+                annotation,
+                arrays: 1,
+            },
+            span: head_span,
+        };
+        Expr {
+            kind: ExprKind::Apply(Box::new(prim), vec![count, root, maker]),
+            ty: result,
+            span,
+        }
+    }
+
+    /// Reports where a type mentions references that end here.
+    pub fn leave_references(&mut self, ty: Type, span: Span) -> Type {
+        let outer = self.any_type(span);
+        let cause = Cause {
+            span,
+            why: Why::Unsaid,
+            found: Some(ty.clone()),
+            expected: None,
+            bound: None,
+        };
+        self.solver.cause = cause.clone();
+        if let Err(mismatch) = self.solver.subsume(&ty, &outer) {
+            self.report_mismatch(&cause, &mismatch);
+        }
+        outer
     }
 }

@@ -104,6 +104,7 @@ impl Checker<'_> {
                     why: Why::Annotation(span),
                     found: Some(passed.clone()),
                     expected: Some(written.clone()),
+                    bound: None,
                 };
                 self.solver.cause = cause.clone();
                 if let Err(mismatch) = self.solver.subsume(&passed, &written) {

@@ -162,10 +162,18 @@ impl<'a> Checker<'a> {
             self.assume(&member);
             members.push(member);
         }
+        let known = self.monomorphic.len();
+        self.monomorphic.extend(
+            members
+                .iter()
+                .filter(|member| member.recursion == Recursion::Monomorphic)
+                .map(|member| member.ast.name.name.clone()),
+        );
         let mut inferred = Vec::new();
         for member in members {
             inferred.push((self.infer_member(member), group_id));
         }
+        self.monomorphic.truncate(known);
         self.unbind_to(mark);
         self.propagate_constraints();
         inferred

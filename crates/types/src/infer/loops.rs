@@ -202,6 +202,7 @@ impl Checker<'_> {
             why: Why::LoopState(initial.span),
             found: Some(body.ty.clone()),
             expected: Some(state.clone()),
+            bound: None,
         };
         self.solver.cause = cause.clone();
         let mut pairs = Vec::new();
@@ -244,7 +245,7 @@ impl Checker<'_> {
         }
         for size in sizes {
             if self.solver.is_open_size(&size.inside) {
-                let unknown = VarKind::Unknown("an array that changes its size in this loop".to_string());
+                let unknown = VarKind::Unknown("a size that changes in this loop".to_string());
                 self.solver.set_var_kind(&size.inside, unknown);
                 self.rename_unknown(&size.inside);
             }
@@ -271,6 +272,7 @@ impl Checker<'_> {
                 why: Why::Text("because of how the loop's body uses it"),
                 found: None,
                 expected: None,
+                bound: None,
             };
             self.solver.cause = at_start.clone();
             if self.solver.deeper_atom(&inside, self.solver.level - 2).is_some() {

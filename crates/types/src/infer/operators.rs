@@ -84,7 +84,7 @@ impl Checker<'_> {
         let right = self.infer(right);
         let ty = match rule(op) {
             Rule::Comparison(constraint) => {
-                self.compare(op, constraint, op_span, &left, &right);
+                self.compare(op, constraint, &left, &right);
                 boolean()
             }
             Rule::Arithmetic(constraint) => self.arithmetic(op, constraint, op_span, &left, &right),
@@ -93,7 +93,7 @@ impl Checker<'_> {
     }
 
     /// Operands of a comparison may differ in size: they are then unequal.
-    fn compare(&mut self, op: BinOp, constraint: Constraint, op_span: Span, left: &Expr, right: &Expr) {
+    fn compare(&mut self, op: BinOp, constraint: Constraint, left: &Expr, right: &Expr) {
         let cause = Cause {
             span: right.span,
             why: Why::Operand {
@@ -102,13 +102,13 @@ impl Checker<'_> {
             },
             found: Some(right.ty.clone()),
             expected: Some(left.ty.clone()),
+            bound: None,
         };
         self.solver.cause = cause.clone();
         if let Err(mismatch) = self.solver.unify_shapes(&right.ty, &left.ty) {
             self.report_mismatch(&cause, &mismatch);
             return;
         }
-        let _ = op_span;
         self.constrain(&left.ty, constraint, left.span, Why::Operator(op.name()));
     }
 
@@ -136,13 +136,27 @@ impl Checker<'_> {
                 if !self.constrain_operand(&left.ty, constraint, op, op_span, left.span) {
                     return left.ty.clone();
                 }
-                self.require_same(&right.ty, &left.ty, right.span, why);
+                self.require_operand(right, &left.ty, why);
                 return left.ty.clone();
             }
         };
         self.constrain_operand(&vector.ty, constraint, op, op_span, vector.span);
-        self.require_same(&scalar.ty, &element, scalar.span, why);
+        self.require_operand(scalar, &element, why);
         vector.ty.clone()
+    }
+
+    fn require_operand(&mut self, operand: &Expr, expected: &Type, why: Why) {
+        let cause = Cause {
+            span: operand.span,
+            why,
+            found: Some(operand.ty.clone()),
+            expected: Some(expected.clone()),
+            bound: self.origin(operand),
+        };
+        self.solver.cause = cause.clone();
+        if let Err(mismatch) = self.solver.unify(&operand.ty, expected) {
+            self.report_mismatch(&cause, &mismatch);
+        }
     }
 
     fn may_broadcast(&self, ty: &Type) -> bool {
@@ -171,6 +185,7 @@ impl Checker<'_> {
             why: Why::Unsaid,
             found: Some(ty.clone()),
             expected: None,
+            bound: None,
         };
         let Err(mismatch) = self.solver.constrain(ty, constraint, op_span) else {
             return true;

@@ -81,6 +81,7 @@ impl Checker<'_> {
             ast::PatternKind::Wildcard => plain(PatternKind::Wildcard, ty),
             ast::PatternKind::Error => {
                 self.failed = true;
+                self.incomplete = true;
                 plain(PatternKind::Wildcard, ty)
             }
             ast::PatternKind::Var(name) => self.bind_var(name, ty, span),
@@ -124,6 +125,7 @@ impl Checker<'_> {
                     why: Why::Annotation(written.span),
                     found: Some(ty.clone()),
                     expected: Some(wanted.clone()),
+                    bound: None,
                 };
                 self.solver.cause = cause.clone();
                 if let Err(mismatch) = self.solver.subsume(ty, &wanted) {
