@@ -75,8 +75,8 @@ fn what_is_nested_deeply_is_formatted() {
     on_large_stack(|| {
         for (before, middle, after) in NESTINGS.iter().filter(|(_, middle, _)| !middle.is_empty()) {
             let text = format!("def x = {}", repeated(before, middle, after, 600));
-            let formatted = format_file(&text).unwrap();
-            assert_eq!(format_file(&formatted).unwrap(), formatted, "{before}");
+            let formatted = format_file(FILE, &text).unwrap();
+            assert_eq!(format_file(FILE, &formatted).unwrap(), formatted, "{before}");
             let (tree, _) = parse_expr(FILE, &repeated(before, middle, after, 600));
             assert!(parse_expr(FILE, &print_expr(&tree)).1.is_empty(), "{before}");
         }

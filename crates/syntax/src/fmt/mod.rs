@@ -30,27 +30,18 @@ use doc::{Lines, render, render_flat};
 pub const WIDTH: usize = 100;
 
 /// Formats a file; its errors where it does not parse.
-pub fn format_file(text: &str) -> Result<String, Vec<Diagnostic>> {
-    format_file_at(FileId(0), text)
-}
-
-/// The same, with errors in the file of that number.
-pub fn format_file_at(file: FileId, text: &str) -> Result<String, Vec<Diagnostic>> {
+pub fn format_file(file: FileId, text: &str) -> Result<String, Vec<Diagnostic>> {
     let parsed = parse_file(file, text);
     if parsed.diagnostics.iter().any(Diagnostic::is_error) {
         return Err(parsed.diagnostics);
     }
-    Ok(settled_layout(text, parsed))
+    Ok(settled_layout(file, text, parsed))
 }
 
 /// The layout of a file whose own layout is the same. Comments in strange places can move in more than one step, to
 /// places where they then stay.
-fn settled_layout(text: &str, parsed: Parsed) -> String {
+fn settled_layout(file: FileId, text: &str, parsed: Parsed) -> String {
     const STEPS: usize = 8;
-    let file = parsed
-        .comments
-        .first()
-        .map_or(FileId(0), |comment| comment.span.file);
     let mut formatted = layout(text, &parsed);
     for _ in 0..STEPS {
         let again = parse_file(file, &formatted);

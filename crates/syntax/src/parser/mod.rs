@@ -5,6 +5,7 @@
 //! Nesting is limited by [`NESTING_LIMIT`], so that neither the parser nor anything that walks the tree can run out
 //! of stack.
 
+mod atom;
 mod expr;
 mod forms;
 mod hints;
