@@ -1,1 +1,215 @@
-//! See docs/architecture.md.
+//! Imp as C: a header and a source file that stand alone.
+//!
+//! [`emit_c`] prints a checked program for sequential C11 or for OpenMP, from one tree ([`tree`]) with one printer ([`print`]).
+//! What C leaves undefined or defines otherwise than the language goes through small functions ([`helpers`]), of which a
+//! file holds those it uses. See `docs/c-interface.md` for what the emitted functions promise.
+
+mod analysis;
+mod expr;
+mod header;
+pub mod helpers;
+mod index;
+mod names;
+pub mod print;
+mod procedure;
+mod runtime;
+mod sites;
+mod stmt;
+pub mod tree;
+
+use crate::analysis::{Uses, reachable, traits};
+use crate::helpers::Helpers;
+use crate::names::{Scope, sanitise};
+use crate::procedure::{Callee, Emitter, Unit};
+use crate::sites::Sites;
+use crate::tree::{CFunction, Linkage};
+use almach_base::{Diagnostic, Name, SourceMap, Span, compiler_bug};
+use almach_imp::{Checked, Param, Proc};
+use std::collections::HashMap;
+
+pub use sites::FailureSite;
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Target {
+    /// Sequential C11.
+    C,
+    OpenMp,
+}
+
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What the names of all exported functions start with.
+    pub name: String,
+    pub target: Target,
+    pub exports: Vec<Export>,
+}
+
+/// A procedure that others may call.
+#[derive(Clone, Debug)]
+pub struct Export {
+    pub proc: Name,
+    /// What it does, for the header; may be empty.
+    pub doc: String,
+}
+
+/// The emitted files, and what a program that loads them needs to know.
+#[derive(Clone, Debug)]
+pub struct CSource {
+    /// The header's file name, which the source includes it by.
+    pub header_name: String,
+    pub header: String,
+    pub source: String,
+    pub interface: Interface,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Interface {
+    /// What the names of all exported functions start with.
+    pub name: String,
+    pub procs: Vec<Exported>,
+    /// Where calls can fail; the first has the number 1.
+    pub sites: Vec<FailureSite>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Exported {
+    pub proc: Name,
+    pub doc: String,
+    /// The function with C's own arguments.
+    pub symbol: String,
+    /// The function that takes pointers to them.
+    pub call_symbol: String,
+    pub params: Vec<Param>,
+}
+
+/// Prints a program. Only what the exported procedures reach is printed.
+pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Result<CSource, Box<Diagnostic>> {
+    let program = checked.program();
+    let name = sanitise(&options.name);
+    let mut scope = Scope::file();
+    let exports = exports(&program.procs, options, &name, &mut scope)?;
+    let procs: Vec<(&Proc, Uses)> = reachable(&program.procs, exports.iter().map(|exported| &exported.proc))
+        .into_iter()
+        .map(|proc| (proc, Uses::of(proc)))
+        .collect();
+    let traits = traits(&procs);
+    let callees = callees(&procs, &traits, &exports, options.target, &mut scope);
+    let unit = Unit {
+        target: options.target,
+        sources,
+        context: format!("struct {name}_ctx"),
+        callees,
+        traits,
+        scope,
+    };
+    let (mut helpers, mut sites) = (Helpers::default(), Sites::default());
+    let mut functions = Vec::new();
+    let mut allocates = false;
+    for (proc, uses) in &procs {
+        let mut emitter = Emitter::new(&unit, &mut helpers, &mut sites, uses, proc);
+        functions.push(emitter.proc(proc)?);
+        allocates |= emitter.allocates;
+    }
+    let header = header::header(&name, &exports);
+    let runtime = runtime::Runtime {
+        name: &name,
+        target: options.target,
+        sites: sites.all(),
+        sources,
+        allocates,
+    };
+    let source = source(&runtime, &helpers, &functions, &exports);
+    Ok(CSource {
+        header_name: format!("{name}.h"),
+        header,
+        source,
+        interface: Interface {
+            name,
+            procs: exports,
+            sites: sites.into_all(),
+        },
+    })
+}
+
+fn exports(
+    procs: &[Proc],
+    options: &Options,
+    name: &str,
+    scope: &mut Scope,
+) -> Result<Vec<Exported>, Box<Diagnostic>> {
+    for taken in runtime::FUNCTIONS {
+        scope.fresh(&format!("{name}_{taken}"));
+    }
+    let by_name: HashMap<&Name, &Proc> = procs.iter().map(|proc| (&proc.name, proc)).collect();
+    let mut result = Vec::new();
+    for Export { proc, doc } in &options.exports {
+        let Some(found) = by_name.get(proc) else {
+            let what = format!("there is no procedure `{proc}` to export");
+            return Err(Box::new(compiler_bug(Span::NONE, what)));
+        };
+        result.push(Exported {
+            proc: proc.clone(),
+            doc: doc.clone(),
+            symbol: scope.fresh(&format!("{name}_{proc}")),
+            call_symbol: scope.fresh(&format!("{name}_call_{proc}")),
+            params: found.params.clone(),
+        });
+    }
+    Ok(result)
+}
+
+fn callees(
+    procs: &[(&Proc, Uses)],
+    traits: &HashMap<Name, analysis::Traits>,
+    exports: &[Exported],
+    target: Target,
+    scope: &mut Scope,
+) -> HashMap<Name, Callee> {
+    let exported: HashMap<&Name, &Exported> = exports
+        .iter()
+        .map(|exported| (&exported.proc, exported))
+        .collect();
+    let one = |(proc, _): &(&Proc, Uses)| {
+        let found = traits.get(&proc.name).copied().unwrap_or_default();
+        let export = exported.get(&proc.name);
+        let callee = Callee {
+            c_name: export.map_or_else(|| scope.fresh(&proc.name), |exported| exported.symbol.clone()),
+            exported: export.is_some(),
+            takes_context: export.is_some() || found.fails || (found.parallel && target == Target::OpenMp),
+            fails: found.fails,
+        };
+        (proc.name.clone(), callee)
+    };
+    procs.iter().map(one).collect()
+}
+
+/// Includes, context, helpers, prototypes, functions.
+fn source(
+    runtime: &runtime::Runtime<'_>,
+    helpers: &Helpers,
+    functions: &[CFunction],
+    exports: &[Exported],
+) -> String {
+    let mut parts = vec![runtime.includes(), runtime.context()];
+    parts.extend(runtime.memory());
+    parts.extend(runtime.failure());
+    parts.extend(helpers.texts());
+    let prototypes: String = functions
+        .iter()
+        .filter(|function| function.linkage == Linkage::Static)
+        .map(|function| {
+            let signature = print::signature(&function.result, &function.name, &function.params);
+            format!("static {signature};\n")
+        })
+        .collect();
+    if !prototypes.is_empty() {
+        parts.push(prototypes);
+    }
+    parts.extend(functions.iter().map(print::function));
+    parts.extend(
+        exports
+            .iter()
+            .map(|exported| header::call_function(runtime.name, exported)),
+    );
+    parts.join("\n")
+}

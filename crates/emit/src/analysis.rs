@@ -1,0 +1,311 @@
+//! What has to be known about a procedure before it is printed: which scalars are read, how buffers are used, and whether
+//! it can fail.
+
+use almach_base::Name;
+use almach_imp::{Argument, Expr, Index, LoopMode, Passing, Proc, Stmt};
+use almach_value::ScalarType;
+use std::collections::{HashMap, HashSet};
+
+/// The largest buffer of constant size that lives on the stack, in bytes. OpenMP's threads have small stacks on some
+/// systems.
+const STACK_BYTES: i64 = 2048;
+
+/// Where the cells of an owned buffer are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Storage {
+    /// A C array of so many cells.
+    Stack(i64),
+    Heap {
+        /// Whether it may hold cells when it is allocated or handed over.
+        reused: bool,
+    },
+}
+
+/// How the names of one procedure are used.
+#[derive(Default, Debug)]
+pub struct Uses {
+    read: HashSet<Name>,
+    buffers: HashMap<Name, BufferUse>,
+    /// Results that are assigned outside of nested blocks only, and not read.
+    assigned_nested: HashSet<Name>,
+}
+
+#[derive(Default, Debug)]
+struct BufferUse {
+    allocations: usize,
+    /// Swaps, and calls that allocate it.
+    moves: usize,
+    /// Whether all of those stand in the block that declares it.
+    in_own_block: bool,
+    constant_size: Option<i64>,
+    /// None for a parameter, whose cells the caller gets.
+    ty: Option<ScalarType>,
+}
+
+impl Uses {
+    pub fn of(proc: &Proc) -> Uses {
+        let mut uses = Uses::default();
+        let mut declared = HashSet::new();
+        for param in &proc.params {
+            if param.passing == Passing::Owned {
+                uses.declare(&param.name, None, &mut declared);
+            }
+        }
+        uses.block(&proc.body, declared, Depth::Outermost);
+        uses
+    }
+
+    pub fn is_read(&self, name: &Name) -> bool {
+        self.read.contains(name)
+    }
+
+    /// Whether a result is only assigned, in the procedure's own block.
+    pub fn is_only_assigned_at_top(&self, name: &Name) -> bool {
+        !self.read.contains(name) && !self.assigned_nested.contains(name)
+    }
+
+    pub fn storage(&self, buffer: &Name) -> Storage {
+        let Some(found) = self.buffers.get(buffer) else {
+            return Storage::Heap { reused: true };
+        };
+        let once = found.allocations + found.moves <= 1 && found.in_own_block;
+        let size = found.constant_size.filter(|_| once && found.moves == 0);
+        match (size, found.ty) {
+            (Some(size), Some(ty)) if (0..=STACK_BYTES / ty.bytes() as i64).contains(&size) => {
+                Storage::Stack(size.max(1))
+            }
+            _ => Storage::Heap { reused: !once },
+        }
+    }
+
+    fn declare(&mut self, name: &Name, ty: Option<ScalarType>, declared: &mut HashSet<Name>) {
+        declared.insert(name.clone());
+        let new = BufferUse {
+            in_own_block: true,
+            ty,
+            ..BufferUse::default()
+        };
+        self.buffers.insert(name.clone(), new);
+    }
+
+    fn block(&mut self, stmts: &[Stmt], mut declared: HashSet<Name>, depth: Depth) {
+        for stmt in stmts {
+            self.stmt(stmt, &mut declared, depth);
+        }
+    }
+
+    fn nested(&mut self, stmts: &[Stmt]) {
+        self.block(stmts, HashSet::new(), Depth::Nested);
+    }
+
+    fn stmt(&mut self, stmt: &Stmt, declared: &mut HashSet<Name>, depth: Depth) {
+        match stmt {
+            Stmt::At(_) => {}
+            Stmt::Let { value, .. } => self.expr(value),
+            Stmt::Var { value, .. } => {
+                if let Some(value) = value {
+                    self.expr(value);
+                }
+            }
+            Stmt::Assign { name, value } => {
+                self.expr(value);
+                if depth == Depth::Nested {
+                    self.assigned_nested.insert(name.clone());
+                }
+            }
+            Stmt::Store { buffer, index, value } => {
+                self.read.insert(buffer.clone());
+                self.index(index);
+                self.expr(value);
+            }
+            Stmt::Buffer { name, ty, .. } => self.declare(name, Some(*ty), declared),
+            Stmt::Alloc { buffer, size, .. } => {
+                self.index(size);
+                let here = declared.contains(buffer);
+                let found = self.buffers.entry(buffer.clone()).or_default();
+                found.allocations += 1;
+                found.in_own_block &= here;
+                found.constant_size = size.as_constant();
+            }
+            Stmt::Free(_) => {}
+            Stmt::Swap(a, b) => {
+                self.moved(a, declared);
+                self.moved(b, declared);
+            }
+            Stmt::Copy {
+                to,
+                to_index,
+                from,
+                from_index,
+                count,
+            } => {
+                self.read.extend([to.clone(), from.clone()]);
+                [to_index, from_index, count]
+                    .into_iter()
+                    .for_each(|index| self.index(index));
+            }
+            Stmt::For { count, body, .. } => {
+                self.index(count);
+                self.nested(body);
+            }
+            Stmt::While { condition, body } => {
+                self.expr(condition);
+                self.nested(body);
+            }
+            Stmt::If {
+                condition,
+                then,
+                otherwise,
+            } => {
+                self.expr(condition);
+                self.nested(then);
+                self.nested(otherwise);
+            }
+            Stmt::Check {
+                condition, arguments, ..
+            } => {
+                self.expr(condition);
+                arguments.iter().for_each(|argument| self.expr(argument));
+            }
+            Stmt::Call { arguments, .. } => arguments.iter().for_each(|argument| match argument {
+                Argument::Value(value) => self.expr(value),
+                Argument::Out(name) => {
+                    self.assigned_nested.insert(name.clone());
+                }
+                Argument::Buffer(name, index) => {
+                    self.read.insert(name.clone());
+                    self.index(index);
+                }
+                Argument::Owned(name) => self.moved(name, declared),
+            }),
+        }
+    }
+
+    fn moved(&mut self, buffer: &Name, declared: &HashSet<Name>) {
+        let here = declared.contains(buffer);
+        let found = self.buffers.entry(buffer.clone()).or_default();
+        found.moves += 1;
+        found.in_own_block &= here;
+    }
+
+    fn index(&mut self, index: &Index) {
+        self.read.extend(index.free_vars().cloned());
+    }
+
+    fn expr(&mut self, expr: &Expr) {
+        match expr {
+            Expr::Const(_) => {}
+            Expr::Var(name) => {
+                self.read.insert(name.clone());
+            }
+            Expr::Index(index) => self.index(index),
+            Expr::Load(buffer, index) => {
+                self.read.insert(buffer.clone());
+                self.index(index);
+            }
+            Expr::Unary(_, a) => self.expr(a),
+            Expr::Binary(_, a, b) => [a, b].into_iter().for_each(|e| self.expr(e)),
+            Expr::Ternary(_, a, b, c) | Expr::Select(a, b, c) => {
+                [a, b, c].into_iter().for_each(|e| self.expr(e))
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Outermost,
+    Nested,
+}
+
+/// What a procedure's callers need to know.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Traits {
+    /// It may end with an error.
+    pub fails: bool,
+    /// It has a parallel loop, or calls a procedure that has.
+    pub parallel: bool,
+}
+
+/// The traits of all procedures: the least that is consistent with who calls whom.
+pub fn traits(procs: &[(&Proc, Uses)]) -> HashMap<Name, Traits> {
+    let mut found: HashMap<Name, Traits> = HashMap::new();
+    loop {
+        let mut changed = false;
+        for (proc, uses) in procs {
+            let now = Traits {
+                fails: fails(&proc.body, uses, &found),
+                parallel: is_parallel(&proc.body, &found),
+            };
+            changed |= found.insert(proc.name.clone(), now) != Some(now);
+        }
+        if !changed {
+            return found;
+        }
+    }
+}
+
+/// Whether statements may end the call with an error.
+pub fn fails(stmts: &[Stmt], uses: &Uses, known: &HashMap<Name, Traits>) -> bool {
+    stmts.iter().any(|stmt| match stmt {
+        Stmt::Check { .. } => true,
+        Stmt::Alloc { buffer, .. } => matches!(uses.storage(buffer), Storage::Heap { .. }),
+        Stmt::Call { proc, .. } => known.get(proc).is_some_and(|traits| traits.fails),
+        Stmt::For { body, .. } | Stmt::While { body, .. } => fails(body, uses, known),
+        Stmt::If { then, otherwise, .. } => fails(then, uses, known) || fails(otherwise, uses, known),
+        _ => false,
+    })
+}
+
+fn is_parallel(stmts: &[Stmt], known: &HashMap<Name, Traits>) -> bool {
+    stmts.iter().any(|stmt| match stmt {
+        Stmt::For {
+            mode: LoopMode::Par, ..
+        } => true,
+        Stmt::Call { proc, .. } => known.get(proc).is_some_and(|traits| traits.parallel),
+        Stmt::For { body, .. } | Stmt::While { body, .. } => is_parallel(body, known),
+        Stmt::If { then, otherwise, .. } => is_parallel(then, known) || is_parallel(otherwise, known),
+        _ => false,
+    })
+}
+
+/// Whether a loop's body is made of what a vector unit can do: no calls and no memory from the heap.
+pub fn is_simple(stmts: &[Stmt]) -> bool {
+    stmts.iter().all(|stmt| match stmt {
+        Stmt::Check { .. } | Stmt::Call { .. } | Stmt::Alloc { .. } | Stmt::Free(_) | Stmt::Swap(..) => false,
+        Stmt::Buffer { .. } | Stmt::While { .. } => false,
+        Stmt::For { body, mode, .. } => *mode != LoopMode::Par && is_simple(body),
+        Stmt::If { then, otherwise, .. } => is_simple(then) && is_simple(otherwise),
+        Stmt::Let { .. } | Stmt::Var { .. } | Stmt::Assign { .. } | Stmt::Store { .. } => true,
+        Stmt::Copy { .. } | Stmt::At(_) => true,
+    })
+}
+
+/// The procedures that are reached from some, in the program's order.
+pub fn reachable<'a>(procs: &'a [Proc], from: impl IntoIterator<Item = &'a Name>) -> Vec<&'a Proc> {
+    let by_name: HashMap<&Name, &Proc> = procs.iter().map(|proc| (&proc.name, proc)).collect();
+    let mut seen: HashSet<&Name> = HashSet::new();
+    let mut open: Vec<&Name> = from.into_iter().collect();
+    while let Some(name) = open.pop() {
+        if seen.insert(name)
+            && let Some(proc) = by_name.get(name)
+        {
+            calls(&proc.body, &mut open);
+        }
+    }
+    procs.iter().filter(|proc| seen.contains(&proc.name)).collect()
+}
+
+fn calls<'a>(stmts: &'a [Stmt], into: &mut Vec<&'a Name>) {
+    for stmt in stmts {
+        match stmt {
+            Stmt::Call { proc, .. } => into.push(proc),
+            Stmt::For { body, .. } | Stmt::While { body, .. } => calls(body, into),
+            Stmt::If { then, otherwise, .. } => {
+                calls(then, into);
+                calls(otherwise, into);
+            }
+            _ => {}
+        }
+    }
+}

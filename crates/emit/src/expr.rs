@@ -1,0 +1,304 @@
+//! Imp's expressions as C.
+
+use crate::helpers::{Helper, math};
+use crate::index::{Arithmetic, IndexPrinter, integer};
+use crate::procedure::Emitter;
+use crate::tree::{CBinary, CExpr, CType, CUnary};
+use almach_base::{Diagnostic, Name};
+use almach_imp::{Expr, Index};
+use almach_value::ir_text::{binary_name, ternary_name, unary_name};
+use almach_value::{BinOp, Scalar, ScalarType, UnOp};
+
+type Emit<T> = Result<T, Box<Diagnostic>>;
+
+impl Emitter<'_> {
+    pub fn expr(&mut self, expr: &Expr) -> Emit<CExpr> {
+        Ok(self.typed(expr)?.0)
+    }
+
+    pub fn index(&mut self, index: &Index, arithmetic: Arithmetic) -> CExpr {
+        let names = &self.names;
+        IndexPrinter {
+            facts: &self.facts,
+            name: |name: &Name| CExpr::name(names.get(name).map_or(name.as_str(), |known| &known.c_name)),
+            helpers: self.helpers,
+            arithmetic,
+        }
+        .index(index)
+    }
+
+    /// `buffer[index]`.
+    pub fn cell(&mut self, buffer: &Name, index: &Index) -> Emit<CExpr> {
+        let array = CExpr::name(self.known(buffer)?.c_name.clone());
+        Ok(array.at(self.index(index, Arithmetic::Plain)))
+    }
+
+    /// An expression with its type.
+    pub fn typed(&mut self, expr: &Expr) -> Emit<(CExpr, ScalarType)> {
+        match expr {
+            Expr::Const(scalar) => Ok((literal(*scalar), scalar.ty())),
+            Expr::Var(name) => {
+                let known = self.known(name)?;
+                Ok((CExpr::name(known.c_name.clone()), known.ty))
+            }
+            Expr::Index(index) => Ok((self.index(index, Arithmetic::Wrapping), ScalarType::I64)),
+            Expr::Load(buffer, index) => Ok((self.cell(buffer, index)?, self.known(buffer)?.ty)),
+            Expr::Unary(op, argument) => {
+                let (argument, ty) = self.typed(argument)?;
+                let result = self.applies(op.result_type(ty), op)?;
+                Ok((self.unary(*op, argument, ty), result))
+            }
+            Expr::Binary(op, left, right) => self.binary(*op, left, right),
+            Expr::Ternary(op, a, b, c) => {
+                let (a, ty) = self.typed(a)?;
+                let arguments = [a, self.expr(b)?, self.expr(c)?];
+                let result = self.applies(op.result_type(ty), op)?;
+                Ok((CExpr::call(math(ternary_name(*op), ty), arguments), result))
+            }
+            Expr::Select(condition, then, otherwise) => {
+                let condition = self.expr(condition)?;
+                let (then, ty) = self.typed(then)?;
+                let otherwise = self.expr(otherwise)?;
+                let c = CExpr::Conditional(Box::new(condition), Box::new(then), Box::new(otherwise));
+                Ok((c, ty))
+            }
+        }
+    }
+
+    fn applies(&self, result: Option<ScalarType>, op: &dyn std::fmt::Debug) -> Emit<ScalarType> {
+        result.ok_or_else(|| self.bug(format!("{op:?} does not apply to its operands")))
+    }
+
+    /// The opposite of a condition.
+    pub fn falsity(&mut self, condition: &Expr) -> Emit<CExpr> {
+        match condition {
+            Expr::Unary(UnOp::Not, inner) => self.expr(inner),
+            Expr::Binary(BinOp::And, left, right) if !has_load(right) => {
+                let (left, right) = (self.falsity(left)?, self.falsity(right)?);
+                Ok(CExpr::binary(CBinary::Or, left, right))
+            }
+            Expr::Binary(op, left, right) => {
+                // NaN makes both a comparison of floats and its opposite false.
+                let ordered = !self.typed(left)?.1.is_float();
+                match opposite(*op).filter(|_| ordered) {
+                    Some(opposite) => Ok(self.binary(opposite, left, right)?.0),
+                    None => Ok(CExpr::unary(CUnary::Not, self.expr(condition)?)),
+                }
+            }
+            _ => Ok(CExpr::unary(CUnary::Not, self.expr(condition)?)),
+        }
+    }
+
+    fn help(&mut self, helper: Helper, arguments: impl Into<Vec<CExpr>>) -> CExpr {
+        CExpr::call(self.helpers.need(helper), arguments)
+    }
+
+    fn unary(&mut self, op: UnOp, argument: CExpr, ty: ScalarType) -> CExpr {
+        match op {
+            UnOp::Neg if ty.is_float() => CExpr::unary(CUnary::Minus, argument),
+            UnOp::Not => CExpr::unary(CUnary::Not, argument),
+            UnOp::Abs if ty.is_float() => CExpr::call(math("fabs", ty), [argument]),
+            UnOp::Abs if ty.is_unsigned_integer() => argument,
+            UnOp::Sqrt | UnOp::Floor | UnOp::Ceil | UnOp::Trunc => {
+                CExpr::call(math(&unary_name(op), ty), [argument])
+            }
+            // To the nearest, half to even: the rounding mode that C starts with.
+            UnOp::Round => CExpr::call(math("rint", ty), [argument]),
+            UnOp::Rsqrt => {
+                let root = CExpr::call(math("sqrt", ty), [argument]);
+                CExpr::binary(CBinary::Divide, literal(one(ty)), root)
+            }
+            UnOp::Cbrt
+            | UnOp::Exp
+            | UnOp::Exp2
+            | UnOp::Expm1
+            | UnOp::Log
+            | UnOp::Log2
+            | UnOp::Log10
+            | UnOp::Log1p
+            | UnOp::Sin
+            | UnOp::Cos
+            | UnOp::Tan
+            | UnOp::Asin
+            | UnOp::Acos
+            | UnOp::Atan
+            | UnOp::Sinh
+            | UnOp::Cosh
+            | UnOp::Tanh
+            | UnOp::Erf => through_double(&unary_name(op), vec![argument], ty),
+            UnOp::IsNan | UnOp::IsInf => {
+                let test = if op == UnOp::IsNan { "isnan" } else { "isinf" };
+                CExpr::binary(CBinary::NotEqual, CExpr::call(test, [argument]), integer(0))
+            }
+            UnOp::Convert(to) => self.convert(argument, ty, to),
+            UnOp::Neg
+            | UnOp::Complement
+            | UnOp::Abs
+            | UnOp::Signum
+            | UnOp::PopCount
+            | UnOp::LeadingZeros
+            | UnOp::TrailingZeros
+            | UnOp::ToBits
+            | UnOp::FromBits => self.help(Helper::Unary(op, ty), [argument]),
+        }
+    }
+
+    fn convert(&mut self, argument: CExpr, from: ScalarType, to: ScalarType) -> CExpr {
+        if from == to {
+            return argument;
+        }
+        if to == ScalarType::Bool {
+            return CExpr::binary(CBinary::NotEqual, argument, integer(0));
+        }
+        match from.is_float() && to.is_integer() {
+            true => self.help(Helper::Unary(UnOp::Convert(to), from), [argument]),
+            false => CExpr::cast(CType::Scalar(to), argument),
+        }
+    }
+
+    fn binary(&mut self, op: BinOp, left: &Expr, right: &Expr) -> Emit<(CExpr, ScalarType)> {
+        let (left_c, ty) = self.typed(left)?;
+        let right_c = self.expr(right)?;
+        let result = self.applies(op.result_type(ty), &op)?;
+        let operands = [left_c, right_c];
+        let c = match op {
+            BinOp::Pow | BinOp::Atan2 | BinOp::Hypot if ty.is_float() => {
+                through_double(binary_name(op), operands.into(), ty)
+            }
+            BinOp::Rem if ty.is_float() => CExpr::call(math("fmod", ty), operands),
+            BinOp::CopySign => CExpr::call(math("copysign", ty), operands),
+            _ => match infix(op, ty, has_load(right)) {
+                Some(symbol) if !surprises(op, left, right, ty) => {
+                    let [left, right] = operands;
+                    CExpr::binary(symbol, left, right)
+                }
+                _ => self.help(Helper::Binary(op, ty), operands),
+            },
+        };
+        Ok((c, result))
+    }
+}
+
+/// Whether compilers warn of an operator on these operands, because its result is known: both are the same or numbers, or
+/// an integer is compared with the end of its range, or divided by 0.
+fn surprises(op: BinOp, left: &Expr, right: &Expr, ty: ScalarType) -> bool {
+    let compares = matches!(
+        op,
+        BinOp::Eq | BinOp::Ne | BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge
+    );
+    let divides = matches!(op, BinOp::Div | BinOp::Rem);
+    let is_constant = |expr: &Expr| matches!(expr, Expr::Const(_));
+    if ty.is_float() {
+        return false;
+    }
+    (is_constant(left) && is_constant(right))
+        || (compares && (left == right || is_extreme(left) || is_extreme(right)))
+        || (divides && is_extreme(right))
+}
+
+/// The least or the greatest number of its type.
+fn is_extreme(expr: &Expr) -> bool {
+    let Expr::Const(scalar) = expr else {
+        return false;
+    };
+    let Some(value) = scalar.as_integer() else {
+        return false;
+    };
+    let (ty, span) = (scalar.ty(), 1i128 << scalar.ty().bits());
+    match ty.is_signed_integer() {
+        true => value == -span / 2 || value == span / 2 - 1,
+        false => value == 0 || value == span - 1,
+    }
+}
+
+fn opposite(op: BinOp) -> Option<BinOp> {
+    match op {
+        BinOp::Eq => Some(BinOp::Ne),
+        BinOp::Ne => Some(BinOp::Eq),
+        BinOp::Lt => Some(BinOp::Ge),
+        BinOp::Le => Some(BinOp::Gt),
+        BinOp::Gt => Some(BinOp::Le),
+        BinOp::Ge => Some(BinOp::Lt),
+        _ => None,
+    }
+}
+
+/// The operator of C that means the same on a type. Both sides of `&` and `|` on booleans are defined; a compiler that
+/// need not skip the second has it easier where that loads.
+fn infix(op: BinOp, ty: ScalarType, loads: bool) -> Option<CBinary> {
+    let wide_unsigned = matches!(ty, ScalarType::U32 | ScalarType::U64);
+    let arithmetic = ty.is_float() || wide_unsigned;
+    let logical = ty == ScalarType::Bool && !loads;
+    match op {
+        BinOp::And if logical => Some(CBinary::And),
+        BinOp::Or if logical => Some(CBinary::Or),
+        BinOp::Add if arithmetic => Some(CBinary::Add),
+        BinOp::Sub if arithmetic => Some(CBinary::Subtract),
+        BinOp::Mul if arithmetic => Some(CBinary::Multiply),
+        BinOp::Div if ty.is_float() || ty.is_unsigned_integer() => Some(CBinary::Divide),
+        BinOp::Rem if ty.is_unsigned_integer() => Some(CBinary::Remainder),
+        BinOp::And => Some(CBinary::BitAnd),
+        BinOp::Or => Some(CBinary::BitOr),
+        BinOp::Xor => Some(CBinary::BitXor),
+        BinOp::Eq => Some(CBinary::Equal),
+        BinOp::Ne => Some(CBinary::NotEqual),
+        BinOp::Lt => Some(CBinary::Less),
+        BinOp::Le => Some(CBinary::LessEqual),
+        BinOp::Gt => Some(CBinary::Greater),
+        BinOp::Ge => Some(CBinary::GreaterEqual),
+        _ => None,
+    }
+}
+
+/// A function that has no exact result, computed in doubles and then rounded, as `almach_value::raw` does.
+fn through_double(name: &str, arguments: Vec<CExpr>, ty: ScalarType) -> CExpr {
+    let double = |argument| CExpr::cast(CType::Scalar(ScalarType::F64), argument);
+    match ty {
+        ScalarType::F32 => {
+            let arguments: Vec<CExpr> = arguments.into_iter().map(double).collect();
+            CExpr::cast(CType::Scalar(ScalarType::F32), CExpr::call(name, arguments))
+        }
+        _ => CExpr::call(name, arguments),
+    }
+}
+
+fn one(ty: ScalarType) -> Scalar {
+    match ty {
+        ScalarType::F32 => Scalar::F32(1.0),
+        _ => Scalar::F64(1.0),
+    }
+}
+
+fn has_load(expr: &Expr) -> bool {
+    match expr {
+        Expr::Load(..) => true,
+        Expr::Const(_) | Expr::Var(_) | Expr::Index(_) => false,
+        Expr::Unary(_, a) => has_load(a),
+        Expr::Binary(_, a, b) => has_load(a) || has_load(b),
+        Expr::Ternary(_, a, b, c) | Expr::Select(a, b, c) => has_load(a) || has_load(b) || has_load(c),
+    }
+}
+
+/// A scalar in C; its type there is that of the scalar, or `int` where that holds the same value.
+pub fn literal(scalar: Scalar) -> CExpr {
+    let float = |value: f64, text: String, suffix: &str| match value {
+        _ if value.is_nan() => "NAN".to_string(),
+        f64::INFINITY => "INFINITY".to_string(),
+        f64::NEG_INFINITY => "-INFINITY".to_string(),
+        _ => format!("{text}{suffix}"),
+    };
+    CExpr::literal(match scalar {
+        Scalar::I8(v) => v.to_string(),
+        Scalar::I16(v) => v.to_string(),
+        Scalar::I32(i32::MIN) => "INT32_MIN".to_string(),
+        Scalar::I32(v) => v.to_string(),
+        Scalar::I64(v) => return integer(v),
+        Scalar::U8(v) => v.to_string(),
+        Scalar::U16(v) => v.to_string(),
+        Scalar::U32(v) => format!("{v}u"),
+        Scalar::U64(v) => format!("UINT64_C({v})"),
+        Scalar::F32(v) => float(v.into(), format!("{v:?}"), "f"),
+        Scalar::F64(v) => float(v, format!("{v:?}"), ""),
+        Scalar::Bool(v) => v.to_string(),
+    })
+}

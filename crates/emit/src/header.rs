@@ -1,0 +1,154 @@
+//! The header, and the functions that take their arguments through pointers.
+
+use crate::Exported;
+use crate::print::{declarator, signature};
+use crate::tree::{CParam, CType};
+use almach_imp::{Param, Passing};
+
+/// A parameter's type as callers see it.
+fn public_type(param: &Param) -> CType {
+    let scalar = CType::Scalar(param.ty);
+    match param.passing {
+        Passing::Value => scalar,
+        Passing::Out | Passing::Write => scalar.pointer(),
+        Passing::Read => scalar.const_pointer(),
+        Passing::Owned => scalar.pointer().pointer(),
+    }
+}
+
+fn context_param(name: &str) -> CParam {
+    CParam {
+        ty: CType::Named(format!("struct {name}_ctx")).pointer(),
+        name: "ctx".into(),
+    }
+}
+
+pub fn header(name: &str, exports: &[Exported]) -> String {
+    let guard = format!("{}_H", name.to_ascii_uppercase());
+    let macro_name = name.to_ascii_uppercase();
+    let mut out = TEMPLATE
+        .replace("GUARD", &guard)
+        .replace("MACRO", &macro_name)
+        .replace("VERSION_TEXT", env!("CARGO_PKG_VERSION"))
+        .replace("NAME", name);
+    for exported in exports {
+        out.push('\n');
+        out.push_str(&prototype(name, exported));
+    }
+    out.push_str("\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
+    out
+}
+
+/// The documented prototypes of one procedure.
+fn prototype(name: &str, exported: &Exported) -> String {
+    let mut scope = crate::names::Scope::file();
+    let mut params = vec![context_param(name)];
+    let mut lines = Vec::new();
+    for param in &exported.params {
+        let c_name = scope.fresh(&param.name);
+        let role = match param.passing {
+            Passing::Value => "",
+            Passing::Out => "receives a result",
+            Passing::Read => "is read",
+            Passing::Write => "is written",
+            Passing::Owned => "receives a block with a result; give it back with NAME_release",
+        };
+        if !role.is_empty() {
+            lines.push(format!(" * {c_name} {}\n", role.replace("NAME", name)));
+        }
+        params.push(CParam {
+            ty: public_type(param),
+            name: c_name,
+        });
+    }
+    let mut comment = String::from("/*");
+    for line in exported.doc.lines() {
+        comment.push_str(&format!(" {}\n *", crate::print::comment_text(line)));
+    }
+    comment.push_str(&format!(
+        " {} is 0, or not where it failed: then {name}_error says why, and no result was written.\n",
+        exported.symbol
+    ));
+    comment.push_str(&lines.concat());
+    comment.push_str(" */\n");
+    let int = CType::Named("int".into());
+    format!(
+        "{comment}{};\n{};\n",
+        signature(&int, &exported.symbol, &params),
+        signature(&int, &exported.call_symbol, &call_params(name))
+    )
+}
+
+fn call_params(name: &str) -> Vec<CParam> {
+    let args = CParam {
+        ty: CType::Void.pointer().pointer(),
+        name: "args".into(),
+    };
+    vec![context_param(name), args]
+}
+
+/// `int NAME_call_f(ctx, args)`.
+pub fn call_function(name: &str, exported: &Exported) -> String {
+    let int = CType::Named("int".into());
+    let head = signature(&int, &exported.call_symbol, &call_params(name));
+    let mut arguments = vec!["ctx".to_string()];
+    for (at, param) in exported.params.iter().enumerate() {
+        let ty = public_type(param);
+        arguments.push(match param.passing {
+            // The cell holds the scalar, or the pointer.
+            Passing::Value | Passing::Read | Passing::Write => {
+                format!("*({})args[{at}]", declarator(&ty.pointer(), ""))
+            }
+            // The cell receives the scalar, or the pointer.
+            Passing::Out | Passing::Owned => format!("({})args[{at}]", declarator(&ty, "")),
+        });
+    }
+    let unused = if exported.params.is_empty() {
+        "  (void)args;\n"
+    } else {
+        ""
+    };
+    let call = format!("{}({})", exported.symbol, arguments.join(", "));
+    format!("{head} {{\n{unused}  return {call};\n}}\n")
+}
+
+const TEMPLATE: &str = r#"/* Made by Almach VERSION_TEXT. */
+
+#ifndef GUARD
+#define GUARD
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MACRO_ALMACH_VERSION "VERSION_TEXT"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What calls need besides their arguments. One context serves one call at a time. */
+struct NAME_ctx;
+
+/* A new context; NULL where there is no memory for it. */
+struct NAME_ctx *NAME_new(void);
+void NAME_free(struct NAME_ctx *ctx);
+
+/* How many threads calls use. 0: as many as the environment variable ALMACH_NUM_THREADS says, else one for each
+ * processor. Results do not depend on it. */
+void NAME_set_threads(struct NAME_ctx *ctx, int threads);
+
+/* Why the last call failed, with the place in the source: valid until the next call. NULL where it did not fail. */
+const char *NAME_error(struct NAME_ctx *ctx);
+
+/* The number of the place where the last call failed, from 1, or 0; and the values its message mentions, each in 64
+ * bits: signed integers sign-extended, the bits of floats. */
+int NAME_failure(const struct NAME_ctx *ctx, const uint64_t **values);
+
+/* Blocks that calls give as results: how many elements one has, and giving it back (NULL is fine). */
+int64_t NAME_size(const void *block);
+void NAME_release(void *block);
+
+/* Every function below has a second form, NAME_call_…, for callers that only know its type when they run. args[i]
+ * points to the i-th argument: to a scalar, to a pointer to elements, or to where a scalar or a pointer to a block is to be
+ * put. */
+"#;

@@ -1,0 +1,297 @@
+//! The small functions that emitted code is made of where C's own operators mean something else: wrapping integers, defined
+//! shifts, saturating conversions, the language's `min` and `max`. A file holds those it uses. Each says in C what
+//! `almach_value::raw` says in Rust.
+
+use crate::tree::scalar_c_name;
+use almach_value::ir_text::{binary_name, unary_name};
+use almach_value::{BinOp, ScalarType, UnOp};
+use std::collections::BTreeSet;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Helper {
+    Unary(UnOp, ScalarType),
+    Binary(BinOp, ScalarType),
+    /// Floor division and its remainder, for indices.
+    FloorDivision,
+    FloorRemainder,
+    /// Arithmetic on sizes that stays at the largest number once it is reached.
+    SizeSum,
+    SizeDifference,
+    SizeProduct,
+}
+
+/// The helpers that a file needs.
+#[derive(Clone, Default, Debug)]
+pub struct Helpers {
+    needed: BTreeSet<Helper>,
+}
+
+impl Helpers {
+    /// Notes that a helper is used; its name.
+    pub fn need(&mut self, helper: Helper) -> String {
+        self.needed.insert(helper);
+        helper.name()
+    }
+
+    pub fn texts(&self) -> impl Iterator<Item = String> {
+        self.needed.iter().map(|helper| helper.text())
+    }
+}
+
+impl Helper {
+    pub fn name(self) -> String {
+        match self {
+            Helper::Unary(UnOp::Convert(to), from) => format!("{to}_of_{from}"),
+            Helper::Unary(op, ty) => format!("{}_{ty}", unary_name(op)),
+            Helper::Binary(op, ty) => format!("{}_{ty}", binary_name(op)),
+            Helper::FloorDivision => "floor_div".into(),
+            Helper::FloorRemainder => "floor_rem".into(),
+            Helper::SizeSum => "size_sum".into(),
+            Helper::SizeDifference => "size_difference".into(),
+            Helper::SizeProduct => "size_product".into(),
+        }
+    }
+
+    fn text(self) -> String {
+        let name = self.name();
+        match self {
+            Helper::Unary(op, ty) => {
+                let result = op.result_type(ty).map_or("void", scalar_c_name);
+                let body = unary_body(op, ty);
+                format!(
+                    "static inline {result} {name}({} x) {{\n{body}}}\n",
+                    scalar_c_name(ty)
+                )
+            }
+            Helper::Binary(op, ty) => {
+                let result = op.result_type(ty).map_or("void", scalar_c_name);
+                let c = scalar_c_name(ty);
+                let body = binary_body(op, ty);
+                format!("static inline {result} {name}({c} x, {c} y) {{\n{body}}}\n")
+            }
+            Helper::FloorDivision => FLOOR_DIVISION.into(),
+            Helper::FloorRemainder => FLOOR_REMAINDER.into(),
+            Helper::SizeSum => SIZE_SUM.into(),
+            Helper::SizeDifference => SIZE_DIFFERENCE.into(),
+            Helper::SizeProduct => SIZE_PRODUCT.into(),
+        }
+    }
+}
+
+const FLOOR_DIVISION: &str = "\
+/* The greatest integer that is not above x / y. */
+static inline int64_t floor_div(int64_t x, int64_t y) {
+  if (y == 0) return 0;
+  if (y == -1) return (int64_t)(UINT64_C(0) - (uint64_t)x);
+  return x / y - (x % y != 0 && (x < 0) != (y < 0));
+}
+";
+
+const FLOOR_REMAINDER: &str = "\
+/* What floor division leaves; it has the sign of y. */
+static inline int64_t floor_rem(int64_t x, int64_t y) {
+  if (y == 0 || y == -1) return 0;
+  return x % y + (x % y != 0 && (x < 0) != (y < 0) ? y : 0);
+}
+";
+
+const SIZE_SUM: &str = "\
+/* x + y, or the largest number where that is too large. */
+static inline int64_t size_sum(int64_t x, int64_t y) {
+  if (x == INT64_MAX || y == INT64_MAX || (y > 0 && x > INT64_MAX - y)) return INT64_MAX;
+  return y < 0 && x < INT64_MIN - y ? INT64_MIN : x + y;
+}
+";
+
+const SIZE_DIFFERENCE: &str = "\
+/* x - y, or the largest number where x is. */
+static inline int64_t size_difference(int64_t x, int64_t y) {
+  if (x == INT64_MAX || (y < 0 && x > INT64_MAX + y)) return INT64_MAX;
+  return y > 0 && x < INT64_MIN + y ? INT64_MIN : x - y;
+}
+";
+
+const SIZE_PRODUCT: &str = "\
+/* x * y, or the largest number where that is too large. */
+static inline int64_t size_product(int64_t x, int64_t y) {
+  if (x == 0 || y == 0) return 0;
+  if (x > 0 && y > 0) return x > INT64_MAX / y ? INT64_MAX : x * y;
+  if (x < 0 && y < 0) return x < INT64_MAX / y ? INT64_MAX : x * y;
+  return x > 0 ? (y < INT64_MIN / x ? INT64_MIN : x * y) : (x < INT64_MIN / y ? INT64_MIN : x * y);
+}
+";
+
+/// The unsigned type in which sums and products of a type are computed: it is at least as wide as `int`, so that
+/// nothing is promoted to a signed type.
+fn wide_unsigned(ty: ScalarType) -> &'static str {
+    match ty.bytes() {
+        8 => "uint64_t",
+        _ => "uint32_t",
+    }
+}
+
+/// The unsigned type of the same width.
+fn unsigned(ty: ScalarType) -> &'static str {
+    match ty.bytes() {
+        1 => "uint8_t",
+        2 => "uint16_t",
+        4 => "uint32_t",
+        _ => "uint64_t",
+    }
+}
+
+fn line(text: impl std::fmt::Display) -> String {
+    format!("  {text}\n")
+}
+
+fn unary_body(op: UnOp, ty: ScalarType) -> String {
+    let (c, wide, bits) = (scalar_c_name(ty), wide_unsigned(ty), ty.bits());
+    match op {
+        UnOp::Neg => line(format_args!("return ({c})(({wide})0 - ({wide})x);")),
+        UnOp::Complement => line(format_args!("return ({c})~x;")),
+        UnOp::Abs => line(format_args!("return x < 0 ? ({c})(({wide})0 - ({wide})x) : x;")),
+        UnOp::Signum if ty.is_float() => {
+            let (one, copysign) = (float_literal(1.0, ty), math("copysign", ty));
+            line(format_args!(
+                "return x != x || x == 0 ? x : {copysign}({one}, x);"
+            ))
+        }
+        UnOp::Signum if ty.is_signed_integer() => line(format_args!("return ({c})((x > 0) - (x < 0));")),
+        UnOp::Signum => line("return x > 0;"),
+        UnOp::PopCount => counted(
+            &format!("return __builtin_popcountll(({})x);", unsigned(ty)),
+            &format!(
+                "int32_t count = 0;\n  for (uint64_t rest = ({})x; rest != 0; rest &= rest - 1) count++;\n  return count;",
+                unsigned(ty)
+            ),
+        ),
+        UnOp::LeadingZeros => counted(
+            &format!(
+                "return x == 0 ? {bits} : __builtin_clzll(({})x) - {};",
+                unsigned(ty),
+                64 - bits
+            ),
+            &format!(
+                "int32_t count = {bits};\n  for (uint64_t rest = ({})x; rest != 0; rest >>= 1) count--;\n  return count;",
+                unsigned(ty)
+            ),
+        ),
+        UnOp::TrailingZeros => counted(
+            &format!("return x == 0 ? {bits} : __builtin_ctzll(({})x);", unsigned(ty)),
+            &format!(
+                "int32_t count = 0;\n  for (uint64_t rest = ({})x; count < {bits} && (rest & 1) == 0; rest >>= 1) count++;\n  return count;",
+                unsigned(ty)
+            ),
+        ),
+        UnOp::ToBits => {
+            let (result, nan) = match ty {
+                ScalarType::F32 => ("uint32_t", "0x7fc00000u"),
+                _ => ("uint64_t", "UINT64_C(0x7ff8000000000000)"),
+            };
+            line(format_args!(
+                "{result} bits;\n  memcpy(&bits, &x, sizeof bits);\n  return x != x ? {nan} : bits;"
+            ))
+        }
+        UnOp::FromBits => {
+            let result = op.result_type(ty).map_or("void", scalar_c_name);
+            line(format_args!(
+                "{result} value;\n  memcpy(&value, &x, sizeof value);\n  return value;"
+            ))
+        }
+        UnOp::Convert(to) => saturating_body(ty, to),
+        // The others are operators or functions of C.
+        _ => line(format_args!("return ({c})x;")),
+    }
+}
+
+/// A function of compilers that have GNU's built-ins, and one for all others.
+fn counted(builtin: &str, portable: &str) -> String {
+    format!("#if defined(__GNUC__)\n  {builtin}\n#else\n  {portable}\n#endif\n")
+}
+
+/// Float to integer. The bounds are powers of two and so exact in either float type.
+fn saturating_body(from: ScalarType, to: ScalarType) -> String {
+    let c = scalar_c_name(to);
+    let stem = to
+        .name()
+        .to_ascii_uppercase()
+        .replace('I', "INT")
+        .replace('U', "UINT");
+    let bound = |power: u32| float_literal((2.0f64).powi(power as i32), from);
+    match to.is_signed_integer() {
+        true => {
+            let bound = bound(to.bits() - 1);
+            line(format_args!(
+                "return x != x ? 0 : x >= {bound} ? {stem}_MAX : x <= -{bound} ? {stem}_MIN : ({c})x;"
+            ))
+        }
+        false => {
+            let bound = bound(to.bits());
+            line(format_args!(
+                "return !(x > 0) ? 0 : x >= {bound} ? {stem}_MAX : ({c})x;"
+            ))
+        }
+    }
+}
+
+fn binary_body(op: BinOp, ty: ScalarType) -> String {
+    let (c, wide, bits) = (scalar_c_name(ty), wide_unsigned(ty), ty.bits());
+    let wrapping = |symbol: &str| line(format_args!("return ({c})(({wide})x {symbol} ({wide})y);"));
+    let plain = |symbol: &str| line(format_args!("return ({c})(x {symbol} y);"));
+    let compare = |symbol: &str| line(format_args!("return x {symbol} y;"));
+    match op {
+        BinOp::Add => wrapping("+"),
+        BinOp::Sub => wrapping("-"),
+        BinOp::Mul => wrapping("*"),
+        BinOp::Div if ty.is_signed_integer() => line(format_args!(
+            "return y == -1 ? ({c})(({wide})0 - ({wide})x) : ({c})(x / y);"
+        )),
+        BinOp::Rem if ty.is_signed_integer() => line(format_args!("return y == -1 ? 0 : ({c})(x % y);")),
+        BinOp::Div => plain("/"),
+        BinOp::Rem => plain("%"),
+        BinOp::Pow => line(format_args!(
+            "{wide} base = ({wide})x, power = 1;\n  for (uint64_t rest = (uint64_t)y; rest != 0; rest >>= 1) {{\n    \
+             if (rest & 1) power *= base;\n    base *= base;\n  }}\n  return ({c})power;"
+        )),
+        BinOp::Shl => line(format_args!(
+            "return (uint64_t)y >= {bits} ? 0 : ({c})(({wide})x << y);"
+        )),
+        BinOp::Shr if ty.is_signed_integer() => line(format_args!(
+            "return (uint64_t)y >= {bits} ? (x < 0 ? -1 : 0) : ({c})(x >> y);"
+        )),
+        BinOp::Shr => line(format_args!("return (uint64_t)y >= {bits} ? 0 : ({c})(x >> y);")),
+        BinOp::And => plain("&"),
+        BinOp::Or => plain("|"),
+        BinOp::Xor => plain("^"),
+        BinOp::Eq => compare("=="),
+        BinOp::Ne => compare("!="),
+        BinOp::Lt => compare("<"),
+        BinOp::Le => compare("<="),
+        BinOp::Gt => compare(">"),
+        BinOp::Ge => compare(">="),
+        BinOp::Min if ty.is_float() => line("return y != y || x < y || (x == y && signbit(x)) ? x : y;"),
+        BinOp::Max if ty.is_float() => line("return y != y || x > y || (x == y && signbit(y)) ? x : y;"),
+        BinOp::Min => line("return y < x ? y : x;"),
+        BinOp::Max => line("return y > x ? y : x;"),
+        // The others are functions of C.
+        BinOp::Atan2 | BinOp::Hypot | BinOp::CopySign => {
+            line(format_args!("return ({c}){}(x, y);", math(binary_name(op), ty)))
+        }
+    }
+}
+
+/// A function of `math.h` for a float type: `sqrtf` or `sqrt`.
+pub fn math(name: &str, ty: ScalarType) -> String {
+    match ty {
+        ScalarType::F32 => format!("{name}f"),
+        _ => name.to_string(),
+    }
+}
+
+/// A finite float that is exact in the type.
+fn float_literal(value: f64, ty: ScalarType) -> String {
+    match ty {
+        ScalarType::F32 => format!("{value:?}f"),
+        _ => format!("{value:?}"),
+    }
+}

@@ -1,0 +1,273 @@
+//! C names for Imp names: the same where C allows it.
+
+use std::collections::{HashMap, HashSet};
+
+/// Words that C, or a header that emitted code includes, gives a meaning.
+const TAKEN: &[&str] = &[
+    "auto",
+    "bool",
+    "break",
+    "case",
+    "char",
+    "const",
+    "continue",
+    "default",
+    "do",
+    "double",
+    "else",
+    "enum",
+    "extern",
+    "false",
+    "float",
+    "for",
+    "goto",
+    "if",
+    "inline",
+    "int",
+    "long",
+    "register",
+    "restrict",
+    "return",
+    "short",
+    "signed",
+    "sizeof",
+    "static",
+    "struct",
+    "switch",
+    "true",
+    "typedef",
+    "union",
+    "unsigned",
+    "void",
+    "volatile",
+    "while",
+    "asm",
+    "typeof",
+    "nullptr",
+    "constexpr",
+    "alignas",
+    "alignof",
+    "thread_local",
+    "static_assert",
+    "main",
+    "NULL",
+    "NAN",
+    "INFINITY",
+    "EOF",
+    "errno",
+    "linux",
+    "unix",
+    "I",
+    "complex",
+    "imaginary",
+    "free",
+    "malloc",
+    "calloc",
+    "realloc",
+    "aligned_alloc",
+    "memcpy",
+    "memset",
+    "memmove",
+    "getenv",
+    "strtol",
+    "strtod",
+    "strtof",
+    "abs",
+    "snprintf",
+    "printf",
+    "strlen",
+    "abort",
+    "exit",
+    "signbit",
+    "isnan",
+    "isinf",
+    "ctx",
+    "own",
+    "args",
+    "index",
+    "y0",
+    "y1",
+    "yn",
+    "j0",
+    "j1",
+    "jn",
+    "gamma",
+    "lgamma",
+    "tgamma",
+    "signgam",
+    "div",
+    "labs",
+    "remove",
+    "rename",
+    "time",
+    "clock",
+    "signal",
+    "raise",
+    "stdin",
+    "stdout",
+    "stderr",
+    "threads",
+    "random",
+    "select",
+    "release",
+    "allocate",
+    "fail",
+    "sites",
+    "floor_div",
+    "floor_rem",
+    "size_sum",
+    "size_difference",
+    "size_product",
+];
+
+/// Functions of `math.h` that exist for `double`, with `f` for `float` and with `l` for `long double`.
+const MATH: &[&str] = &[
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "cbrt",
+    "ceil",
+    "copysign",
+    "cos",
+    "cosh",
+    "erf",
+    "erfc",
+    "exp",
+    "exp2",
+    "expm1",
+    "fabs",
+    "fdim",
+    "floor",
+    "fma",
+    "fmax",
+    "fmin",
+    "fmod",
+    "frexp",
+    "hypot",
+    "ilogb",
+    "ldexp",
+    "llrint",
+    "llround",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "logb",
+    "lrint",
+    "lround",
+    "modf",
+    "nan",
+    "nearbyint",
+    "nextafter",
+    "pow",
+    "remainder",
+    "remquo",
+    "rint",
+    "round",
+    "scalbn",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+    "trunc",
+];
+
+/// The names in use in one scope; gives new ones that differ from all of them.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    used: HashSet<String>,
+    /// Where to go on counting for a stem, so that many names of one stem take no quadratic time.
+    next: HashMap<String, usize>,
+}
+
+impl Scope {
+    /// What no name of a file may be.
+    pub fn file() -> Scope {
+        let math = MATH
+            .iter()
+            .flat_map(|name| [name.to_string(), format!("{name}f"), format!("{name}l")]);
+        Scope {
+            used: TAKEN.iter().map(|name| name.to_string()).chain(math).collect(),
+            next: HashMap::new(),
+        }
+    }
+
+    /// A C name as close to `name` as possible.
+    pub fn fresh(&mut self, name: &str) -> String {
+        let stem = sanitise(name);
+        if self.used.insert(stem.clone()) {
+            return stem;
+        }
+        let next = self.next.entry(stem.clone()).or_insert(1);
+        loop {
+            let candidate = format!("{stem}_{next}");
+            *next += 1;
+            if self.used.insert(candidate.clone()) {
+                return candidate;
+            }
+        }
+    }
+}
+
+/// Letters, digits and single underscores; no digit or underscore first, since C keeps those names for itself. Helper
+/// functions end in the name of a type behind an underscore (`add_i32`), so no other name does.
+pub fn sanitise(name: &str) -> String {
+    let mut out = String::new();
+    for c in name.chars() {
+        match c {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' => out.push(c),
+            '\'' => out.push_str("_prime"),
+            _ => out.push_str(&format!("_u{:x}", u32::from(c))),
+        }
+    }
+    if !out.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        out.insert(0, 'v');
+    }
+    let ends_in_type = out
+        .rsplit_once('_')
+        .is_some_and(|(_, last)| almach_value::ScalarType::from_name(last).is_some());
+    let is_type_name = out.ends_with("_t") || out.starts_with("omp_") || out.starts_with("almach_");
+    if ends_in_type || is_type_name {
+        out.push('_');
+    }
+    // Macros of the standard headers are in upper case.
+    let shouts = out.len() > 3
+        && out
+            .chars()
+            .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+    if shouts {
+        out.push_str("_v");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stay_what_they_are_where_they_can() {
+        let mut scope = Scope::file();
+        for (given, expected) in [
+            ("xs", "xs"),
+            ("x'", "x_prime"),
+            ("exp", "exp_1"),
+            ("sqrtf", "sqrtf_1"),
+            ("_x", "v_x"),
+            ("while", "while_1"),
+            ("while", "while_2"),
+            ("add_i32", "add_i32_"),
+            ("é", "v_ue9"),
+            ("INT_MAX", "INT_MAX_v"),
+            ("xs_1", "xs_1"),
+            ("xs", "xs_2"),
+        ] {
+            assert_eq!(scope.fresh(given), expected);
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! A procedure as a C function.
+//!
+//! ```text
+//! int dot_main(struct dot_ctx *ctx, int64_t n, const float *restrict xs, float *result_out) {
+//!   float *tmp = NULL;                         buffers, owning nothing yet
+//!   …                                          on an error: fail(ctx, …); goto failed;
+//!   *result_out = result;                      results, only when nothing failed
+//!   return 0;
+//! failed:
+//!   release(tmp);
+//!   return 1;
+//! }
+//! ```
+
+use crate::Target;
+use crate::analysis::{Storage, Traits, Uses};
+use crate::helpers::Helpers;
+use crate::index::Facts;
+use crate::names::Scope;
+use crate::sites::Sites;
+use crate::tree::{CExpr, CFunction, CParam, CStmt, CType, CUnary, Linkage};
+use almach_base::{Diagnostic, Name, SourceMap, Span, compiler_bug};
+use almach_imp::{Passing, Proc, Stmt};
+use almach_value::{Scalar, ScalarType};
+use std::collections::HashMap;
+
+/// What is the same for all procedures of a file.
+pub struct Unit<'a> {
+    pub target: Target,
+    pub sources: &'a SourceMap,
+    /// `struct NAME_ctx`.
+    pub context: String,
+    pub callees: HashMap<Name, Callee>,
+    pub traits: HashMap<Name, Traits>,
+    /// Names that no local variable may have.
+    pub scope: Scope,
+}
+
+/// A procedure as others call it.
+#[derive(Clone, Debug)]
+pub struct Callee {
+    pub c_name: String,
+    pub exported: bool,
+    pub takes_context: bool,
+    pub fails: bool,
+}
+
+/// A name of the procedure.
+#[derive(Clone, Debug)]
+pub struct Known {
+    pub c_name: String,
+    pub ty: ScalarType,
+    pub role: Role,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// A scalar that keeps its value.
+    Constant,
+    Variable,
+    /// A result that is written where the procedure's caller wants it.
+    Result,
+    Buffer(Option<Storage>),
+}
+
+/// A part of a function that has a clean-up of its own: the function, or the body of a parallel loop.
+pub struct Region {
+    /// Where a failure jumps to.
+    pub label: String,
+    pub jumps: bool,
+    /// Buffers declared in the region, in order.
+    pub buffers: Vec<Name>,
+    /// A pointer to the context that keeps failures.
+    pub context: CExpr,
+}
+
+pub struct Emitter<'a> {
+    pub unit: &'a Unit<'a>,
+    pub helpers: &'a mut Helpers,
+    pub sites: &'a mut Sites,
+    pub uses: &'a Uses,
+    pub names: HashMap<Name, Known>,
+    pub facts: Facts,
+    pub scope: Scope,
+    pub regions: Vec<Region>,
+    pub span: Span,
+    /// The file and line that the last comment showed.
+    pub shown: Option<(u32, usize)>,
+    /// Whether statements stand directly in their region, in no block inside of it.
+    pub at_region_level: bool,
+    /// Whether memory from the heap is used.
+    pub allocates: bool,
+}
+
+type Emit<T> = Result<T, Box<Diagnostic>>;
+
+impl<'a> Emitter<'a> {
+    pub fn new(
+        unit: &'a Unit<'a>,
+        helpers: &'a mut Helpers,
+        sites: &'a mut Sites,
+        uses: &'a Uses,
+        proc: &Proc,
+    ) -> Emitter<'a> {
+        Emitter {
+            unit,
+            helpers,
+            sites,
+            uses,
+            names: HashMap::new(),
+            facts: Facts::new(),
+            scope: unit.scope.clone(),
+            regions: Vec::new(),
+            span: proc.span,
+            shown: None,
+            at_region_level: true,
+            allocates: false,
+        }
+    }
+
+    #[track_caller]
+    pub fn bug(&self, what: impl std::fmt::Display) -> Box<Diagnostic> {
+        Box::new(compiler_bug(self.span, format!("while C is printed: {what}")))
+    }
+
+    pub fn known(&self, name: &Name) -> Emit<&Known> {
+        self.names
+            .get(name)
+            .ok_or_else(|| self.bug(format!("`{name}` is not bound")))
+    }
+
+    pub fn bind(&mut self, name: &Name, ty: ScalarType, role: Role) -> String {
+        let c_name = self.scope.fresh(name);
+        self.names.insert(
+            name.clone(),
+            Known {
+                c_name: c_name.clone(),
+                ty,
+                role,
+            },
+        );
+        c_name
+    }
+
+    /// Whether a name is a scalar that keeps its value.
+    pub fn stays(&self, name: &Name) -> bool {
+        self.names
+            .get(name)
+            .is_some_and(|known| known.role == Role::Constant)
+    }
+
+    pub fn region(&mut self) -> Emit<&mut Region> {
+        let span = self.span;
+        self.regions
+            .last_mut()
+            .ok_or_else(|| Box::new(compiler_bug(span, "C is printed outside of a function")))
+    }
+
+    pub fn context(&mut self) -> Emit<CExpr> {
+        Ok(self.region()?.context.clone())
+    }
+
+    pub fn proc(&mut self, proc: &Proc) -> Emit<CFunction> {
+        let callee = self.callee(&proc.name)?.clone();
+        let mut params = Vec::new();
+        if callee.takes_context {
+            let context = CType::Named(self.unit.context.clone());
+            params.push(CParam {
+                ty: context.pointer(),
+                name: "ctx".into(),
+            });
+        }
+        let mut body = Vec::new();
+        if callee.exported {
+            let site = CExpr::name("ctx").arrow("failure").dot("site");
+            body.push(CStmt::Assign(site, CExpr::literal("0")));
+        }
+        self.regions.push(Region {
+            label: "failed".into(),
+            jumps: false,
+            buffers: Vec::new(),
+            context: CExpr::name("ctx"),
+        });
+        let mut results = Vec::new();
+        for param in &proc.params {
+            self.param(param, proc, &mut params, &mut body, &mut results)?;
+        }
+        let inner = self.block(&proc.body)?;
+        let Some(region) = self.regions.pop() else {
+            return Err(self.bug("the function's region is gone"));
+        };
+        body.extend(self.buffer_declarations(&region)?);
+        body.extend(inner);
+        body.extend(results);
+        let has_status = callee.exported || callee.fails;
+        if has_status {
+            body.push(CStmt::Return(Some(CExpr::literal("0"))));
+        }
+        if region.jumps {
+            body.push(CStmt::Label(region.label.clone()));
+            body.extend(self.releases(&region)?);
+            body.push(CStmt::Return(Some(CExpr::literal("1"))));
+        }
+        Ok(CFunction {
+            linkage: if callee.exported {
+                Linkage::External
+            } else {
+                Linkage::Static
+            },
+            result: if has_status {
+                CType::Named("int".into())
+            } else {
+                CType::Void
+            },
+            name: callee.c_name,
+            params,
+            body,
+        })
+    }
+
+    fn param(
+        &mut self,
+        param: &almach_imp::Param,
+        proc: &Proc,
+        params: &mut Vec<CParam>,
+        body: &mut Vec<CStmt>,
+        results: &mut Vec<CStmt>,
+    ) -> Emit<()> {
+        let almach_imp::Param { name, ty, passing } = param;
+        let scalar = CType::Scalar(*ty);
+        let result = |pointer: &str, value: &str| {
+            CStmt::Assign(
+                CExpr::unary(CUnary::Follow, CExpr::name(pointer)),
+                CExpr::name(value),
+            )
+        };
+        match passing {
+            Passing::Value => {
+                let c_name = self.bind(name, *ty, Role::Constant);
+                self.discard_unread(name, &c_name, body);
+                params.push(CParam {
+                    ty: scalar,
+                    name: c_name,
+                });
+            }
+            Passing::Read | Passing::Write => {
+                let c_name = self.bind(name, *ty, Role::Buffer(None));
+                self.discard_unread(name, &c_name, body);
+                let pointer = match passing {
+                    Passing::Read => scalar.const_pointer(),
+                    _ => scalar.pointer(),
+                };
+                params.push(CParam {
+                    ty: pointer.restrict(),
+                    name: c_name,
+                });
+            }
+            Passing::Out => {
+                let pointer = self.scope.fresh(&format!("{name}_out"));
+                params.push(CParam {
+                    ty: scalar.clone().pointer().restrict(),
+                    name: pointer.clone(),
+                });
+                if self.writes_directly(name, proc) {
+                    let known = Known {
+                        c_name: pointer,
+                        ty: *ty,
+                        role: Role::Result,
+                    };
+                    self.names.insert(name.clone(), known);
+                    return Ok(());
+                }
+                let c_name = self.bind(name, *ty, Role::Variable);
+                let value = Some(crate::expr::literal(Scalar::zero(*ty)));
+                body.push(CStmt::Declare {
+                    ty: scalar,
+                    name: c_name.clone(),
+                    value,
+                });
+                results.push(result(&pointer, &c_name));
+            }
+            Passing::Owned => {
+                let pointer = self.scope.fresh(&format!("{name}_out"));
+                params.push(CParam {
+                    ty: scalar.pointer().pointer().restrict(),
+                    name: pointer.clone(),
+                });
+                let storage = self.uses.storage(name);
+                let c_name = self.bind(name, *ty, Role::Buffer(Some(storage)));
+                self.region()?.buffers.push(name.clone());
+                results.push(result(&pointer, &c_name));
+            }
+        }
+        Ok(())
+    }
+
+    /// Compilers warn of what is never used.
+    pub fn discard_unread(&self, name: &Name, c_name: &str, into: &mut Vec<CStmt>) {
+        if !self.uses.is_read(name) {
+            into.push(CStmt::Do(CExpr::cast(CType::Void, CExpr::name(c_name))));
+        }
+    }
+
+    /// A result needs no variable where nothing reads it, and nothing fails once it is assigned.
+    fn writes_directly(&self, name: &Name, proc: &Proc) -> bool {
+        let assigns = |stmt: &Stmt| matches!(stmt, Stmt::Assign { name: to, .. } if to == name);
+        let Some(first) = proc.body.iter().position(assigns) else {
+            return false;
+        };
+        let after = proc.body.get(first..).unwrap_or(&[]);
+        self.uses.is_only_assigned_at_top(name)
+            && !crate::analysis::fails(after, self.uses, &self.unit.traits)
+    }
+
+    pub fn callee(&self, name: &Name) -> Emit<&'a Callee> {
+        let unit = self.unit;
+        unit.callees
+            .get(name)
+            .ok_or_else(|| self.bug(format!("there is no procedure `{name}`")))
+    }
+
+    /// `float *tmp = NULL;` for every buffer of a region.
+    pub fn buffer_declarations(&self, region: &Region) -> Emit<Vec<CStmt>> {
+        let declare = |name: &Name| {
+            let known = self.known(name)?;
+            Ok(CStmt::Declare {
+                ty: CType::Scalar(known.ty).pointer(),
+                name: known.c_name.clone(),
+                value: Some(CExpr::name("NULL")),
+            })
+        };
+        region.buffers.iter().map(declare).collect()
+    }
+
+    pub fn releases(&self, region: &Region) -> Emit<Vec<CStmt>> {
+        let release = |name: &Name| Ok(release(&self.known(name)?.c_name));
+        region.buffers.iter().rev().map(release).collect()
+    }
+}
+
+/// `release(tmp);`
+pub fn release(c_name: &str) -> CStmt {
+    CStmt::Do(CExpr::call("release", [CExpr::name(c_name)]))
+}

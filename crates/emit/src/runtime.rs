@@ -1,0 +1,335 @@
+//! What every emitted file has around its procedures: the context, failures, memory.
+
+use crate::Target;
+use crate::print::string_literal;
+use crate::sites::FailureSite;
+use almach_base::SourceMap;
+use almach_value::ScalarType;
+
+/// The functions of every header.
+pub const FUNCTIONS: [&str; 8] = [
+    "ctx",
+    "new",
+    "free",
+    "set_threads",
+    "error",
+    "failure",
+    "size",
+    "release",
+];
+
+pub struct Runtime<'a> {
+    pub name: &'a str,
+    pub target: Target,
+    pub sites: &'a [FailureSite],
+    pub sources: &'a SourceMap,
+    /// Whether memory from the heap is used.
+    pub allocates: bool,
+}
+
+impl Runtime<'_> {
+    fn fill(&self, template: &str) -> String {
+        template.replace("NAME", self.name)
+    }
+
+    pub fn includes(&self) -> String {
+        let (flags, omp) = match self.target {
+            Target::C => ("-ffp-contract=off", ""),
+            Target::OpenMp => (
+                "-ffp-contract=off -fopenmp",
+                "\n#ifdef _OPENMP\n#include <omp.h>\n#endif\n",
+            ),
+        };
+        self.fill(INCLUDES).replace("FLAGS", flags).replace("OMP\n", omp)
+    }
+
+    /// The context and the functions that every header has.
+    pub fn context(&self) -> String {
+        let values = self
+            .sites
+            .iter()
+            .map(|site| site.types.len())
+            .max()
+            .unwrap_or(0)
+            .max(1);
+        let message = self
+            .sites
+            .iter()
+            .map(|site| self.message_bound(site))
+            .max()
+            .unwrap_or(1);
+        let threads = match self.target {
+            Target::C => SEQUENTIAL_THREADS,
+            Target::OpenMp => OPENMP_THREADS,
+        };
+        let text = format!("{}\n{threads}\n{CONTEXT_FUNCTIONS}", CONTEXT);
+        self.fill(
+            &text
+                .replace("VALUES", &values.to_string())
+                .replace("MESSAGE", &message.to_string()),
+        )
+    }
+
+    /// How many bytes a site's message takes at most.
+    fn message_bound(&self, site: &FailureSite) -> usize {
+        let file = self
+            .sources
+            .file(site.site.span.file)
+            .map_or(0, |file| file.name.len());
+        file + site.site.text.len() + 32 * site.types.len() + 64
+    }
+
+    pub fn memory(&self) -> Option<String> {
+        let text = if self.allocates { MEMORY } else { NO_MEMORY };
+        Some(self.fill(text))
+    }
+
+    pub fn failure(&self) -> Option<String> {
+        if self.sites.is_empty() {
+            return Some(self.fill(NO_FAILURE));
+        }
+        let rows: String = self.sites.iter().map(|site| self.row(site)).collect();
+        let floats = self
+            .sites
+            .iter()
+            .any(|site| site.types.iter().any(|ty| ty.is_float()));
+        let (float_function, float_case) = if floats {
+            (FLOAT_TEXT, FLOAT_CASE)
+        } else {
+            ("", "")
+        };
+        Some(
+            self.fill(FAILURE)
+                .replace("ROWS", &rows)
+                .replace("FLOAT_FUNCTION\n", float_function)
+                .replace("FLOAT_CASE\n", float_case),
+        )
+    }
+
+    /// One row of the table of sites.
+    fn row(&self, site: &FailureSite) -> String {
+        let FailureSite { site, types } = site;
+        let file = self.sources.file(site.span.file).map_or("", |file| &file.name);
+        let (line, column) = self
+            .sources
+            .position(site.span)
+            .map_or((0, 0), |at| (at.line, at.column));
+        let types: String = types.iter().map(|ty| type_letter(*ty)).collect();
+        format!(
+            "  {{{}, {}, {line}, {column}, {}, {}}},\n",
+            string_literal(site.code.0),
+            string_literal(file),
+            long_string(&site.text),
+            string_literal(&types)
+        )
+    }
+}
+
+/// How a value of a type is read back from 64 bits.
+fn type_letter(ty: ScalarType) -> char {
+    match ty {
+        ScalarType::Bool => 'b',
+        ScalarType::F32 => 'f',
+        ScalarType::F64 => 'd',
+        _ if ty.is_unsigned_integer() => 'u',
+        _ => 'i',
+    }
+}
+
+/// C compilers need not take string literals of more than 4095 characters.
+fn long_string(text: &str) -> String {
+    if text.len() < 4000 {
+        return string_literal(text);
+    }
+    let bytes: Vec<String> = text
+        .bytes()
+        .chain([0])
+        .map(|byte| (byte as i8).to_string())
+        .collect();
+    format!("(const char[]){{{}}}", bytes.join(", "))
+}
+
+const INCLUDES: &str = r#"/* Compile with FLAGS: results are those of IEEE 754, operation by operation. */
+
+#include "NAME.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+OMP
+#if defined(__FAST_MATH__)
+#error "this file needs IEEE 754 arithmetic: compile it without -ffast-math"
+#endif
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#endif
+"#;
+
+const CONTEXT: &str = r"/* Where a call failed (0: it did not), and the values that the message mentions. */
+struct failure {
+  int site;
+  uint64_t values[VALUES];
+};
+
+struct NAME_ctx {
+  int threads;
+  struct failure failure;
+  char message[MESSAGE];
+};
+";
+
+const SEQUENTIAL_THREADS: &str = r"void NAME_set_threads(struct NAME_ctx *ctx, int threads) {
+  ctx->threads = threads > 0 ? threads : 1;
+}
+";
+
+const OPENMP_THREADS: &str = r#"void NAME_set_threads(struct NAME_ctx *ctx, int threads) {
+  if (threads <= 0) {
+    const char *text = getenv("ALMACH_NUM_THREADS");
+    const long wanted = text == NULL ? 0 : strtol(text, NULL, 10);
+    threads = wanted > 0 && wanted <= 65536 ? (int)wanted : 0;
+  }
+#ifdef _OPENMP
+  ctx->threads = threads > 0 ? threads : omp_get_max_threads();
+#else
+  ctx->threads = 1;
+#endif
+}
+"#;
+
+const CONTEXT_FUNCTIONS: &str = r"struct NAME_ctx *NAME_new(void) {
+  struct NAME_ctx *ctx = calloc(1, sizeof *ctx);
+  if (ctx != NULL) NAME_set_threads(ctx, 0);
+  return ctx;
+}
+
+void NAME_free(struct NAME_ctx *ctx) {
+  free(ctx);
+}
+
+int NAME_failure(const struct NAME_ctx *ctx, const uint64_t **values) {
+  *values = ctx->failure.values;
+  return ctx->failure.site;
+}
+";
+
+const MEMORY: &str = r"/* A block has its number of cells in front, in as many bytes as a line of the cache. */
+enum { BLOCK_HEAD = 64 };
+
+/* NULL where there is not enough memory. */
+static void *allocate(int64_t count, size_t cell) {
+  if (count < 0 || (uint64_t)count > (PTRDIFF_MAX - 2 * BLOCK_HEAD) / cell) return NULL;
+  const size_t bytes = (size_t)count * cell + BLOCK_HEAD;
+  char *block = aligned_alloc(BLOCK_HEAD, (bytes + BLOCK_HEAD - 1) / BLOCK_HEAD * BLOCK_HEAD);
+  if (block == NULL) return NULL;
+  memcpy(block, &count, sizeof count);
+  return block + BLOCK_HEAD;
+}
+
+static void release(void *block) {
+  if (block != NULL) free((char *)block - BLOCK_HEAD);
+}
+
+int64_t NAME_size(const void *block) {
+  int64_t count = 0;
+  if (block != NULL) memcpy(&count, (const char *)block - BLOCK_HEAD, sizeof count);
+  return count;
+}
+
+void NAME_release(void *block) {
+  release(block);
+}
+";
+
+const NO_MEMORY: &str = r"int64_t NAME_size(const void *block) {
+  (void)block;
+  return 0;
+}
+
+void NAME_release(void *block) {
+  (void)block;
+}
+";
+
+const NO_FAILURE: &str = r"const char *NAME_error(struct NAME_ctx *ctx) {
+  (void)ctx;
+  return NULL;
+}
+";
+
+const FAILURE: &str = r#"/* Code, file, line and column, message, types of the values in it. */
+static const struct {
+  const char *code, *file;
+  int line, column;
+  const char *text, *types;
+} sites[] = {
+ROWS};
+
+/* Notes that a call failed. */
+static void fail(struct NAME_ctx *ctx, int site, int count, const uint64_t *values) {
+  ctx->failure.site = site;
+  for (int i = 0; i < count; i++) ctx->failure.values[i] = values[i];
+}
+
+FLOAT_FUNCTION
+/* A value of a message as text. */
+static int value_text(char *to, size_t size, char type, uint64_t raw) {
+  switch (type) {
+    case 'b': return snprintf(to, size, "%s", raw ? "true" : "false");
+    case 'u': return snprintf(to, size, "%" PRIu64, raw);
+FLOAT_CASE
+    default: return snprintf(to, size, "%" PRId64, (int64_t)raw);
+  }
+}
+
+const char *NAME_error(struct NAME_ctx *ctx) {
+  if (ctx->failure.site == 0) return NULL;
+  const int site = ctx->failure.site - 1;
+  char *to = ctx->message;
+  const char *const end = ctx->message + sizeof ctx->message;
+  if (sites[site].line > 0) {
+    to += snprintf(to, (size_t)(end - to), "%s:%d:%d: ", sites[site].file, sites[site].line, sites[site].column);
+  }
+  to += snprintf(to, (size_t)(end - to), "error[%s]: ", sites[site].code);
+  const char *type = sites[site].types;
+  const uint64_t *value = ctx->failure.values;
+  for (const char *text = sites[site].text; *text != 0; text++) {
+    if (text[0] == '{' && text[1] == '}' && *type != 0) {
+      to += value_text(to, (size_t)(end - to), *type++, *value++);
+      text++;
+    } else {
+      *to++ = *text;
+    }
+  }
+  *to = 0;
+  return ctx->message;
+}
+"#;
+
+const FLOAT_TEXT: &str = r#"/* The shortest text that reads back as the same float. */
+static int float_text(char *to, size_t size, char type, uint64_t raw) {
+  const uint32_t half = (uint32_t)raw;
+  float single;
+  double value;
+  memcpy(&single, &half, sizeof single);
+  memcpy(&value, &raw, sizeof value);
+  if (type == 'f') value = (double)single;
+  if (isnan(value)) return snprintf(to, size, "nan");
+  if (isinf(value)) return snprintf(to, size, value < 0 ? "-inf" : "inf");
+  int length = 0;
+  for (int digits = 1; digits <= 17; digits++) {
+    length = snprintf(to, size, "%.*g", digits, value);
+    if (type == 'f' ? strtof(to, NULL) == single : strtod(to, NULL) == value) break;
+  }
+  if (strpbrk(to, ".e") == NULL) length += snprintf(to + length, size - (size_t)length, ".0");
+  return length;
+}
+
+"#;
+
+const FLOAT_CASE: &str = r"    case 'f':
+    case 'd': return float_text(to, size, type, raw);
+";

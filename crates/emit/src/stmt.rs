@@ -1,0 +1,562 @@
+//! Imp's statements as C.
+
+use crate::Target;
+use crate::analysis::{self, Storage};
+use crate::helpers::Helper;
+use crate::index::{Arithmetic, integer};
+use crate::procedure::{Emitter, Region, Role, release};
+use crate::tree::{CBinary, CExpr, CStmt, CType, CUnary};
+use almach_base::codes::runtime;
+use almach_base::{Diagnostic, Name, Span};
+use almach_imp::{Argument, Expr, Index, LoopMode, Site, Stmt};
+use almach_value::{Failure, Scalar, ScalarType, UnOp};
+
+type Emit<T> = Result<T, Box<Diagnostic>>;
+
+impl Emitter<'_> {
+    /// A block; what is learnt about names in it is forgotten at its end.
+    pub fn block(&mut self, stmts: &[Stmt]) -> Emit<Vec<CStmt>> {
+        let facts = self.facts.clone();
+        let mut out = Vec::new();
+        for (at, stmt) in stmts.iter().enumerate() {
+            let after = stmts.get(at + 1..).unwrap_or(&[]);
+            self.stmt(stmt, after, &mut out)?;
+        }
+        self.facts = facts;
+        Ok(out)
+    }
+
+    fn stmt(&mut self, stmt: &Stmt, after: &[Stmt], out: &mut Vec<CStmt>) -> Emit<()> {
+        match stmt {
+            Stmt::At(span) => self.comment(*span, out),
+            Stmt::Let { name, ty, value } => self.define(name, *ty, value, out)?,
+            Stmt::Var { name, ty, value } => {
+                let value = match value {
+                    Some(value) => self.expr(value)?,
+                    // Compilers do not always see that it is written before it is read.
+                    None => crate::expr::literal(Scalar::zero(*ty)),
+                };
+                let c_name = self.bind(name, *ty, Role::Variable);
+                out.push(CStmt::Declare {
+                    ty: CType::Scalar(*ty),
+                    name: c_name.clone(),
+                    value: Some(value),
+                });
+                self.discard_unread(name, &c_name, out);
+            }
+            Stmt::Assign { name, value } => {
+                let value = self.expr(value)?;
+                out.push(CStmt::Assign(self.variable(name)?, value));
+            }
+            Stmt::Store { buffer, index, value } => {
+                let value = self.expr(value)?;
+                out.push(CStmt::Assign(self.cell(buffer, index)?, value));
+            }
+            Stmt::Buffer { name, ty, .. } => {
+                let storage = self.uses.storage(name);
+                self.bind(name, *ty, Role::Buffer(Some(storage)));
+                if let Storage::Heap { .. } = storage {
+                    self.region()?.buffers.push(name.clone());
+                }
+            }
+            Stmt::Alloc { buffer, size, span } => self.allocate(buffer, size, *span, out)?,
+            Stmt::Free(buffer) => self.free(buffer, after, out)?,
+            Stmt::Swap(a, b) => self.swap(a, b, out)?,
+            Stmt::Copy {
+                to,
+                to_index,
+                from,
+                from_index,
+                count,
+            } => {
+                self.copy([to, from], [to_index, from_index], count, out)?;
+            }
+            Stmt::For {
+                index,
+                count,
+                mode,
+                body,
+            } => self.for_loop(index, count, *mode, body, out)?,
+            Stmt::While { condition, body } => {
+                let condition = self.expr(condition)?;
+                let body = self.nested(body)?;
+                out.push(CStmt::While(condition, body));
+            }
+            Stmt::If {
+                condition,
+                then,
+                otherwise,
+            } => self.branch(condition, then, otherwise, out)?,
+            Stmt::Check {
+                condition,
+                site,
+                arguments,
+            } => self.check(condition, site, arguments, out)?,
+            Stmt::Call { proc, arguments } => self.call(proc, arguments, out)?,
+        }
+        Ok(())
+    }
+
+    /// `/* file:line: the source */`, unless the last comment showed the same line.
+    fn comment(&mut self, span: Span, out: &mut Vec<CStmt>) {
+        self.span = span;
+        let sources = self.unit.sources;
+        let (Some(file), Some(position)) = (sources.file(span.file), sources.position(span)) else {
+            return;
+        };
+        if self.shown == Some((span.file.0, position.line)) {
+            return;
+        }
+        self.shown = Some((span.file.0, position.line));
+        let text = sources.text(span).lines().next().unwrap_or("").trim();
+        out.push(CStmt::Comment(format!("{}:{}: {text}", file.name, position.line)));
+    }
+
+    fn define(&mut self, name: &Name, ty: ScalarType, value: &Expr, out: &mut Vec<CStmt>) -> Emit<()> {
+        let c_value = self.expr(value)?;
+        let c_name = self.bind(name, ty, Role::Constant);
+        if let Expr::Index(index) = value
+            && index.free_vars().all(|var| self.stays(var))
+        {
+            self.facts.define(name, index);
+        }
+        out.push(CStmt::Declare {
+            ty: CType::Scalar(ty).constant(),
+            name: c_name.clone(),
+            value: Some(c_value),
+        });
+        self.discard_unread(name, &c_name, out);
+        Ok(())
+    }
+
+    /// A scalar variable as something to assign to.
+    fn variable(&self, name: &Name) -> Emit<CExpr> {
+        let known = self.known(name)?;
+        let variable = CExpr::name(known.c_name.clone());
+        Ok(match known.role {
+            Role::Result => CExpr::unary(CUnary::Follow, variable),
+            _ => variable,
+        })
+    }
+
+    fn heap(&self, buffer: &Name) -> Emit<(String, Storage)> {
+        let known = self.known(buffer)?;
+        match known.role {
+            Role::Buffer(Some(storage)) => Ok((known.c_name.clone(), storage)),
+            _ => Err(self.bug(format!("`{buffer}` is not owned"))),
+        }
+    }
+
+    fn allocate(&mut self, buffer: &Name, size: &Index, span: Span, out: &mut Vec<CStmt>) -> Emit<()> {
+        let (c_name, storage) = self.heap(buffer)?;
+        let ty = self.known(buffer)?.ty;
+        let reused = match storage {
+            Storage::Stack(size) => {
+                out.push(CStmt::DeclareCells {
+                    ty: CType::Scalar(ty),
+                    name: c_name,
+                    size,
+                });
+                return Ok(());
+            }
+            Storage::Heap { reused } => reused,
+        };
+        self.allocates = true;
+        let mut count = self.index(size, Arithmetic::Saturating);
+        if !matches!(count, CExpr::Name(_) | CExpr::Literal(_)) {
+            let name = self.scope.fresh(&format!("{buffer}_size"));
+            let ty = CType::Scalar(ScalarType::I64).constant();
+            out.push(CStmt::Declare {
+                ty,
+                name: name.clone(),
+                value: Some(count),
+            });
+            count = CExpr::name(name);
+        }
+        if reused {
+            out.push(release(&c_name));
+        }
+        let cell = CExpr::SizeOfCell(Box::new(CExpr::name(c_name.clone())));
+        let block = CExpr::call("allocate", [count.clone(), cell]);
+        out.push(CStmt::Assign(CExpr::name(c_name.clone()), block));
+        let site = Site {
+            code: runtime::OUT_OF_MEMORY,
+            span,
+            text: Failure::OutOfMemory.text().into(),
+        };
+        let failed = self.failure(&site, vec![(count, ScalarType::I64)])?;
+        let missing = CExpr::binary(CBinary::Equal, CExpr::name(c_name), CExpr::name("NULL"));
+        out.push(CStmt::If {
+            condition: missing,
+            then: failed,
+            otherwise: Vec::new(),
+        });
+        if size.free_vars().all(|var| self.stays(var)) {
+            self.facts.assume_nonneg(size.clone());
+        }
+        Ok(())
+    }
+
+    /// `fail(ctx, 3, 1, (const uint64_t[]){…}); goto failed;`
+    fn failure(&mut self, site: &Site, arguments: Vec<(CExpr, ScalarType)>) -> Emit<Vec<CStmt>> {
+        let types = arguments.iter().map(|(_, ty)| *ty).collect();
+        let number = self.sites.number(site, types);
+        let count = arguments.len();
+        let raw: Vec<CExpr> = arguments
+            .into_iter()
+            .map(|(value, ty)| self.raw(value, ty))
+            .collect();
+        let values = match count {
+            0 => CExpr::name("NULL"),
+            _ => CExpr::Cells(CType::Scalar(ScalarType::U64), raw),
+        };
+        let region = self.region()?;
+        region.jumps = true;
+        let (context, label) = (region.context.clone(), region.label.clone());
+        let report = CExpr::call(
+            "fail",
+            [
+                context,
+                CExpr::literal(number.to_string()),
+                CExpr::literal(count.to_string()),
+                values,
+            ],
+        );
+        Ok(vec![CStmt::Do(report), CStmt::Goto(label)])
+    }
+
+    /// A scalar in 64 bits, as `Scalar::to_raw` has it.
+    fn raw(&mut self, value: CExpr, ty: ScalarType) -> CExpr {
+        match ty {
+            ScalarType::F32 | ScalarType::F64 => {
+                CExpr::call(self.helpers.need(Helper::Unary(UnOp::ToBits, ty)), [value])
+            }
+            _ => CExpr::cast(CType::Scalar(ScalarType::U64), value),
+        }
+    }
+
+    fn free(&mut self, buffer: &Name, after: &[Stmt], out: &mut Vec<CStmt>) -> Emit<()> {
+        let (c_name, storage) = self.heap(buffer)?;
+        if let Storage::Stack(_) = storage {
+            return Ok(());
+        }
+        out.push(release(&c_name));
+        // Nothing looks at it any more where only the end of the region follows.
+        let at_end = after
+            .iter()
+            .all(|stmt| matches!(stmt, Stmt::Free(_) | Stmt::At(_)));
+        if !(at_end && self.at_region_level) {
+            out.push(CStmt::Assign(CExpr::name(c_name), CExpr::name("NULL")));
+        }
+        Ok(())
+    }
+
+    fn swap(&mut self, a: &Name, b: &Name, out: &mut Vec<CStmt>) -> Emit<()> {
+        let known = self.known(a)?;
+        let (ty, first, second) = (known.ty, known.c_name.clone(), self.known(b)?.c_name.clone());
+        let held = self.scope.fresh("held");
+        out.push(CStmt::Block(vec![
+            CStmt::Declare {
+                ty: CType::Scalar(ty).pointer().constant(),
+                name: held.clone(),
+                value: Some(CExpr::name(first.clone())),
+            },
+            CStmt::Assign(CExpr::name(first), CExpr::name(second.clone())),
+            CStmt::Assign(CExpr::name(second), CExpr::name(held)),
+        ]));
+        Ok(())
+    }
+
+    fn copy(
+        &mut self,
+        buffers: [&Name; 2],
+        indices: [&Index; 2],
+        count: &Index,
+        out: &mut Vec<CStmt>,
+    ) -> Emit<()> {
+        let [to, from] = buffers;
+        let [to_index, from_index] = indices;
+        let (to_c, from_c) = (
+            self.buffer_from(to, to_index)?,
+            self.buffer_from(from, from_index)?,
+        );
+        let cell = CExpr::SizeOfCell(Box::new(CExpr::name(self.known(to)?.c_name.clone())));
+        let c_count = self.index(count, Arithmetic::Wrapping);
+        let bytes = CExpr::binary(
+            CBinary::Multiply,
+            CExpr::cast(CType::Named("size_t".into()), c_count.clone()),
+            cell,
+        );
+        let copy = CStmt::Do(CExpr::call("memcpy", [to_c, from_c, bytes]));
+        match count.as_constant() {
+            Some(count) if count > 0 => out.push(copy),
+            Some(_) => {}
+            None => out.push(CStmt::If {
+                condition: CExpr::binary(CBinary::Greater, c_count, integer(0)),
+                then: vec![copy],
+                otherwise: Vec::new(),
+            }),
+        }
+        Ok(())
+    }
+
+    /// A pointer to a buffer's cell.
+    fn buffer_from(&mut self, buffer: &Name, index: &Index) -> Emit<CExpr> {
+        let start = CExpr::name(self.known(buffer)?.c_name.clone());
+        Ok(match index.is_zero() {
+            true => start,
+            false => CExpr::binary(CBinary::Add, start, self.index(index, Arithmetic::Plain)),
+        })
+    }
+
+    fn branch(
+        &mut self,
+        condition: &Expr,
+        then: &[Stmt],
+        otherwise: &[Stmt],
+        out: &mut Vec<CStmt>,
+    ) -> Emit<()> {
+        let c_condition = self.expr(condition)?;
+        let facts = self.facts.clone();
+        self.learn(condition);
+        let then = self.nested(then)?;
+        self.facts = facts;
+        let otherwise = self.nested(otherwise)?;
+        out.push(match then.is_empty() && !otherwise.is_empty() {
+            true => CStmt::If {
+                condition: self.falsity(condition)?,
+                then: otherwise,
+                otherwise: then,
+            },
+            false => CStmt::If {
+                condition: c_condition,
+                then,
+                otherwise,
+            },
+        });
+        Ok(())
+    }
+
+    fn learn(&mut self, condition: &Expr) {
+        let names = &self.names;
+        let stays = |name: &Name| names.get(name).is_some_and(|known| known.role == Role::Constant);
+        self.facts.assume(condition, &stays);
+    }
+
+    fn check(&mut self, condition: &Expr, site: &Site, arguments: &[Expr], out: &mut Vec<CStmt>) -> Emit<()> {
+        let failing = self.falsity(condition)?;
+        let arguments = arguments
+            .iter()
+            .map(|argument| self.typed(argument))
+            .collect::<Emit<_>>()?;
+        let failed = self.failure(site, arguments)?;
+        out.push(CStmt::If {
+            condition: failing,
+            then: failed,
+            otherwise: Vec::new(),
+        });
+        self.learn(condition);
+        Ok(())
+    }
+
+    fn call(&mut self, proc: &Name, arguments: &[Argument], out: &mut Vec<CStmt>) -> Emit<()> {
+        let callee = self.callee(proc)?;
+        let mut c_arguments = Vec::new();
+        if callee.takes_context {
+            c_arguments.push(self.context()?);
+        }
+        for argument in arguments {
+            c_arguments.push(match argument {
+                Argument::Value(value) => self.expr(value)?,
+                Argument::Out(name) => CExpr::unary(CUnary::Address, self.variable(name)?),
+                Argument::Buffer(buffer, index) => self.buffer_from(buffer, index)?,
+                Argument::Owned(buffer) => {
+                    let (c_name, storage) = self.heap(buffer)?;
+                    if storage != (Storage::Heap { reused: false }) {
+                        out.push(release(&c_name));
+                        out.push(CStmt::Assign(CExpr::name(c_name.clone()), CExpr::name("NULL")));
+                    }
+                    CExpr::unary(CUnary::Address, CExpr::name(c_name))
+                }
+            });
+        }
+        let call = CExpr::call(callee.c_name.clone(), c_arguments);
+        if !callee.fails {
+            out.push(CStmt::Do(call));
+            return Ok(());
+        }
+        let region = self.region()?;
+        region.jumps = true;
+        let jump = CStmt::Goto(region.label.clone());
+        let failed = CExpr::binary(CBinary::NotEqual, call, CExpr::literal("0"));
+        out.push(CStmt::If {
+            condition: failed,
+            then: vec![jump],
+            otherwise: Vec::new(),
+        });
+        Ok(())
+    }
+
+    fn nested(&mut self, stmts: &[Stmt]) -> Emit<Vec<CStmt>> {
+        let level = std::mem::replace(&mut self.at_region_level, false);
+        let body = self.block(stmts)?;
+        self.at_region_level = level;
+        Ok(body)
+    }
+
+    fn for_loop(
+        &mut self,
+        index: &Name,
+        count: &Index,
+        mode: LoopMode,
+        body: &[Stmt],
+        out: &mut Vec<CStmt>,
+    ) -> Emit<()> {
+        let c_count = self.index(count, Arithmetic::Wrapping);
+        let c_index = self.bind(index, ScalarType::I64, Role::Constant);
+        let facts = self.facts.clone();
+        if count.free_vars().all(|var| self.stays(var)) {
+            self.facts.enter_loop(index, count);
+        }
+        let threads = self.unit.target == Target::OpenMp && mode == LoopMode::Par;
+        if threads && analysis::fails(body, self.uses, &self.unit.traits) {
+            self.parallel_loop(c_index, c_count, body, out)?;
+            self.facts = facts;
+            return Ok(());
+        }
+        if threads {
+            let team = self.team()?;
+            out.push(CStmt::Pragma(format!("omp parallel for schedule(static) {team}")));
+        }
+        if self.unit.target == Target::OpenMp && mode == LoopMode::Simd && analysis::is_simple(body) {
+            out.push(CStmt::Pragma("omp simd".into()));
+        }
+        let body = match threads {
+            // Its buffers belong to the iteration.
+            true => self.own_region(None, body)?.0,
+            false => self.nested(body)?,
+        };
+        self.facts = facts;
+        out.push(CStmt::Count {
+            index: c_index,
+            count: c_count,
+            body,
+        });
+        Ok(())
+    }
+
+    fn team(&mut self) -> Emit<String> {
+        let context = crate::print::expression(&self.context()?);
+        Ok(format!("num_threads({context}->threads)"))
+    }
+
+    /// Statements with a clean-up of their own. What they fail with goes to `own`, where that is given.
+    fn own_region(&mut self, label: Option<String>, body: &[Stmt]) -> Emit<(Vec<CStmt>, Region)> {
+        let context = match label {
+            Some(_) => CExpr::unary(CUnary::Address, CExpr::name("own")),
+            None => self.context()?,
+        };
+        self.regions.push(Region {
+            label: label.unwrap_or_default(),
+            jumps: false,
+            buffers: Vec::new(),
+            context,
+        });
+        let level = std::mem::replace(&mut self.at_region_level, true);
+        let inner = self.block(body)?;
+        self.at_region_level = level;
+        let Some(region) = self.regions.pop() else {
+            return Err(self.bug("the loop's region is gone"));
+        };
+        let mut out = self.buffer_declarations(&region)?;
+        out.extend(inner);
+        Ok((out, region))
+    }
+
+    /// A parallel loop that can fail. Every thread keeps the failure of its least iteration, and stops working there,
+    /// since a thread's iterations come in order; of the threads' failures that of the least iteration counts. So it is
+    /// the same on every run, whatever the number of threads.
+    fn parallel_loop(
+        &mut self,
+        index: String,
+        count: CExpr,
+        body: &[Stmt],
+        out: &mut Vec<CStmt>,
+    ) -> Emit<()> {
+        let team = self.team()?;
+        let context = self.context()?;
+        let label = format!("failed_{index}");
+        let (first, own_at) = (
+            self.scope.fresh(&format!("first_{index}")),
+            self.scope.fresh(&format!("own_{index}")),
+        );
+        let (inner, region) = self.own_region(Some(label.clone()), body)?;
+        let site = |failures: CExpr| failures.dot("site");
+        let own_failure = CExpr::name("own").dot("failure");
+        let has_failed = CExpr::binary(CBinary::NotEqual, site(own_failure.clone()), CExpr::literal("0"));
+        let mut iteration = vec![CStmt::If {
+            condition: has_failed.clone(),
+            then: vec![CStmt::Continue],
+            otherwise: Vec::new(),
+        }];
+        iteration.extend(inner);
+        iteration.extend([CStmt::Continue, CStmt::Label(label)]);
+        iteration.extend(self.releases(&region)?);
+        iteration.push(CStmt::Assign(
+            CExpr::name(own_at.clone()),
+            CExpr::name(index.clone()),
+        ));
+        let int64 = CType::Scalar(ScalarType::I64);
+        let none = || Some(CExpr::name("INT64_MAX"));
+        let keep = CStmt::If {
+            condition: CExpr::binary(
+                CBinary::Less,
+                CExpr::name(own_at.clone()),
+                CExpr::name(first.clone()),
+            ),
+            then: vec![
+                CStmt::Assign(CExpr::name(first.clone()), CExpr::name(own_at.clone())),
+                CStmt::Assign(context.clone().arrow("failure"), own_failure),
+            ],
+            otherwise: Vec::new(),
+        };
+        out.push(CStmt::Declare {
+            ty: int64.clone(),
+            name: first.clone(),
+            value: none(),
+        });
+        out.push(CStmt::Pragma(format!("omp parallel {team}")));
+        out.push(CStmt::Block(vec![
+            CStmt::Declare {
+                ty: CType::Named(self.unit.context.clone()),
+                name: "own".into(),
+                value: Some(CExpr::literal("{.threads = 1}")),
+            },
+            CStmt::Declare {
+                ty: int64,
+                name: own_at,
+                value: none(),
+            },
+            CStmt::Pragma("omp for schedule(static) nowait".into()),
+            CStmt::Count {
+                index,
+                count,
+                body: iteration,
+            },
+            CStmt::If {
+                condition: has_failed,
+                then: vec![CStmt::Pragma("omp critical".into()), keep],
+                otherwise: Vec::new(),
+            },
+        ]));
+        let outer = self.region()?;
+        outer.jumps = true;
+        let jump = CStmt::Goto(outer.label.clone());
+        out.push(CStmt::If {
+            condition: CExpr::binary(CBinary::NotEqual, CExpr::name(first), CExpr::name("INT64_MAX")),
+            then: vec![jump],
+            otherwise: Vec::new(),
+        });
+        Ok(())
+    }
+}
