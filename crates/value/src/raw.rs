@@ -12,12 +12,13 @@ use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
 pub type RawUnary = fn(u64) -> u64;
 pub type RawTernary = fn(u64, u64, u64) -> u64;
 
+pub type RawTotal = fn(u64, u64) -> u64;
 pub type RawPartial = fn(u64, u64) -> Result<u64, OpError>;
 
 /// An operator of two arguments on raw scalars.
 #[derive(Clone, Copy, Debug)]
 pub enum RawBinary {
-    Total(fn(u64, u64) -> u64),
+    Total(RawTotal),
     /// Some arguments have no result.
     Partial(RawPartial),
 }
@@ -391,7 +392,7 @@ pub(crate) fn ternary(op: TernOp, ty: ScalarType) -> Option<RawTernary> {
     }
 }
 
-fn total(function: Option<fn(u64, u64) -> u64>) -> Option<RawBinary> {
+fn total(function: Option<RawTotal>) -> Option<RawBinary> {
     function.map(RawBinary::Total)
 }
 

@@ -70,4 +70,8 @@ last action runs as a loop and has no such limit.
     BAD_OFFSETS = "E0816", "offsets do not describe rows", "
 `unflatten offsets xs` needs offsets that start at 0, never decrease, and end at the size of `xs`.
 ";
+    FOREIGN_FAILED = "E0817", "a foreign function cannot be called", "
+The program calls a C function (`foreign`) that could not be found or loaded. Give the file or library that defines it with
+`--link`.
+";
 }

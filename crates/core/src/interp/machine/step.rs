@@ -1,0 +1,712 @@
+//! The loop over the instructions of one function.
+
+use super::access::{element_into, size_at};
+use super::{Exit, Slot};
+use crate::interp::code::{
+    B, BeginInstr, Cells, CoerceInstr, ConstructInstr, FastOp, FieldInstr, ForeignInstr, Held, IndexInput,
+    IndexInstr, Input, Instr, Last, LiteralInstr, MakeTuplesInstr, Output, PackInstr, PartialInstr,
+    PushInstr, S, SetCellInstr, Shape, SliceInstr, TraceInstr, UpdateInstr, Use, WholeInstr,
+};
+use crate::interp::error::{Fail, FailKind, Site};
+use crate::interp::whole::{self, Part};
+use crate::interp::{Host, Limits};
+use crate::ir::ForeignDef;
+use almach_value::raw::RawScalar;
+use almach_value::{ArrayValue, Datum, ElementShape, Elements, Failure, Scalar, ScalarType, Value};
+use std::sync::Arc;
+
+/// One function's slots while it runs.
+pub(super) struct Step<'a> {
+    pub scalars: &'a mut [u64],
+    pub boxed: &'a mut [Slot],
+    pub limits: &'a Limits,
+    pub host: &'a mut dyn Host,
+    pub foreign: &'a [ForeignDef],
+}
+
+fn bug(what: &str) -> Fail {
+    FailKind::bug(what).at(Site::NONE)
+}
+
+impl Step<'_> {
+    #[inline(always)]
+    fn get(&self, reg: S) -> u64 {
+        self.scalars[reg.0 as usize]
+    }
+
+    #[inline(always)]
+    fn set(&mut self, reg: S, raw: u64) {
+        self.scalars[reg.0 as usize] = raw;
+    }
+
+    /// Runs from `at` until the function calls or returns; `at` then is where that happened, or what failed.
+    pub(super) fn run(&mut self, code: &[Instr], at: &mut usize) -> Result<Exit, Fail> {
+        let mut pc = *at;
+        loop {
+            let Some(instr) = code.get(pc) else {
+                return Err(bug("the code of a function ended without a return"));
+            };
+            pc += 1;
+            match instr {
+                Instr::Const(to, raw) => self.set(*to, *raw),
+                Instr::Copy(to, from) => self.set(*to, self.get(*from)),
+                Instr::Unary { function, to, arg } => self.set(*to, function(self.get(*arg))),
+                Instr::Binary {
+                    function,
+                    to,
+                    left,
+                    right,
+                } => self.set(*to, function(self.get(*left), self.get(*right))),
+                Instr::BinaryRight {
+                    function,
+                    to,
+                    left,
+                    right,
+                } => self.set(*to, function(self.get(*left), *right)),
+                Instr::BinaryLeft {
+                    function,
+                    to,
+                    left,
+                    right,
+                } => self.set(*to, function(*left, self.get(*right))),
+                Instr::Fast { op, to, left, right } => {
+                    self.set(*to, fast(*op, self.get(*left), self.get(*right)));
+                }
+                Instr::Ternary {
+                    function,
+                    to,
+                    args: [a, b, c],
+                } => {
+                    self.set(*to, function(self.get(*a), self.get(*b), self.get(*c)));
+                }
+                Instr::Partial(partial) => {
+                    *at = pc - 1;
+                    self.partial(partial)?;
+                }
+                Instr::Fetch { to, array, at: index } => {
+                    let raw = match &self.boxed[array.0 as usize] {
+                        Slot::Value(Value::Array(array)) => match &array.elements {
+                            Elements::Scalars(buffer) => buffer.get_raw(self.get(*index) as usize),
+                            _ => None,
+                        },
+                        _ => None,
+                    };
+                    match raw {
+                        Some(raw) => self.set(*to, raw),
+                        None => return Err(bug("an element that is not there")),
+                    }
+                }
+                Instr::Push { array, value } => {
+                    let raw = self.get(*value);
+                    match &mut self.boxed[array.0 as usize] {
+                        Slot::Open(array) => match &mut array.elements {
+                            Elements::Scalars(buffer) => {
+                                buffer.push_raw(raw);
+                                array.len += 1;
+                            }
+                            _ => return Err(bug("a scalar for an array of others")),
+                        },
+                        _ => return Err(bug("an array that is not open")),
+                    }
+                }
+                Instr::Index {
+                    to,
+                    array,
+                    at: index,
+                    ty,
+                    site,
+                } => {
+                    let position = self.get(*index);
+                    let found = match &self.boxed[array.0 as usize] {
+                        Slot::Value(Value::Array(array)) => match &array.elements {
+                            Elements::Scalars(buffer) => {
+                                let found = usize::try_from(position).ok();
+                                let found = found.and_then(|position| buffer.get_raw(position));
+                                found.ok_or(array.len)
+                            }
+                            _ => return Err(bug("a scalar of an array of others")),
+                        },
+                        _ => return Err(bug("an array that is none")),
+                    };
+                    match found {
+                        Ok(raw) => self.set(*to, raw),
+                        Err(size) => {
+                            *at = pc - 1;
+                            return Err(out_of_bounds(position, *ty, size).at(*site));
+                        }
+                    }
+                }
+                Instr::Jump(target) => pc = *target as usize,
+                Instr::JumpUnless(condition, target) => {
+                    if self.get(*condition) == 0 {
+                        pc = *target as usize;
+                    }
+                }
+                Instr::CountFrom { counter, bound, exit } => {
+                    self.set(*counter, 0);
+                    if self.get(*bound) as i64 <= 0 {
+                        pc = *exit as usize;
+                    }
+                }
+                Instr::CountOn { counter, bound, body } => {
+                    let next = self.get(*counter) as i64 + 1;
+                    if next < self.get(*bound) as i64 {
+                        self.set(*counter, next as u64);
+                        pc = *body as usize;
+                    }
+                }
+                Instr::Switch { on, targets } => {
+                    let constructor = self.constructor(*on)? as usize;
+                    let target = targets.get(constructor).or(targets.last());
+                    match target {
+                        Some(target) => pc = *target as usize,
+                        None => return Err(bug("a case without arms")),
+                    }
+                }
+                Instr::Call(_) => {
+                    *at = pc - 1;
+                    return Ok(Exit::Call(pc - 1));
+                }
+                Instr::TailCall(_) => {
+                    *at = pc - 1;
+                    return Ok(Exit::TailCall(pc - 1));
+                }
+                Instr::Return(_) => {
+                    *at = pc - 1;
+                    return Ok(Exit::Return(pc - 1));
+                }
+                other => {
+                    *at = pc - 1;
+                    self.large(other)?;
+                }
+            }
+        }
+    }
+
+    /// Instructions that take their time.
+    #[inline(never)]
+    fn large(&mut self, instr: &Instr) -> Result<(), Fail> {
+        match instr {
+            Instr::Move(to, from) => {
+                let value = self.slot(*from);
+                self.put_slot(*to, value);
+                Ok(())
+            }
+            Instr::Value(to, value) => {
+                self.put(*to, value.clone());
+                Ok(())
+            }
+            Instr::Drop(reg) => {
+                self.put_slot(*reg, Slot::Empty);
+                Ok(())
+            }
+            Instr::Size(size) => {
+                let found = size_at(self.array(size.array)?, &size.path);
+                let found = found.ok_or_else(|| bug("a size that is not there"))?;
+                self.set(size.to, found as u64);
+                Ok(())
+            }
+            Instr::FetchAny(fetch) | Instr::Cell(fetch) => {
+                let at = self.get(fetch.at) as usize;
+                self.element(fetch.array, at, &fetch.to)
+            }
+            Instr::IndexAny(index) => self.index(index),
+            Instr::SliceOf(slice) => self.slice(slice),
+            Instr::Update(update) => self.update(update),
+            Instr::Begin(begin) => self.begin(begin),
+            Instr::PushAny(push) => self.push(push),
+            Instr::Open { to, array, cells } => self.open(*to, *array, *cells),
+            Instr::SetCell(set) => self.set_cell(set),
+            Instr::Finish { to, array } => self.finish(*to, *array),
+            Instr::Pack(pack) => self.pack(pack),
+            Instr::InRange { to, array, at } => {
+                let len = self.array(*array)?.len as u64;
+                let inside = self.get(*at) < len;
+                self.set(*to, inside.into());
+                Ok(())
+            }
+            Instr::MakeTuples(make) => self.make_tuples(make),
+            Instr::Literal(literal) => self.literal(literal),
+            Instr::Construct(construct) => self.construct(construct),
+            Instr::Field(field) => self.field(field),
+            Instr::Whole(instr) => self.whole(instr),
+            Instr::Coerce(coerce) => self.coerce(coerce),
+            Instr::Assert(assert) => match self.get(assert.condition) {
+                0 => Err(FailKind::Assertion(assert.text.to_string()).at(assert.site)),
+                _ => Ok(()),
+            },
+            Instr::Trace(trace) => self.trace(trace),
+            Instr::Foreign(foreign) => self.foreign(foreign),
+            Instr::Bug(what) => Err(bug(what)),
+            Instr::Const(..)
+            | Instr::Copy(..)
+            | Instr::Unary { .. }
+            | Instr::Binary { .. }
+            | Instr::BinaryRight { .. }
+            | Instr::BinaryLeft { .. }
+            | Instr::Partial(_)
+            | Instr::Ternary { .. }
+            | Instr::Fast { .. }
+            | Instr::Fetch { .. }
+            | Instr::Index { .. }
+            | Instr::Push { .. }
+            | Instr::Call(_)
+            | Instr::TailCall(_)
+            | Instr::Return(_)
+            | Instr::Jump(_)
+            | Instr::JumpUnless(..)
+            | Instr::CountFrom { .. }
+            | Instr::CountOn { .. }
+            | Instr::Switch { .. } => Err(bug("an instruction of the inner loop outside it")),
+        }
+    }
+
+    fn partial(&mut self, partial: &PartialInstr) -> Result<(), Fail> {
+        let (left, right) = (self.get(partial.left), self.get(partial.right));
+        match (partial.function)(left, right) {
+            Ok(raw) => {
+                self.set(partial.to, raw);
+                Ok(())
+            }
+            Err(error) => {
+                let right = integer(right, partial.ty);
+                Err(FailKind::failure(error.into(), [right]).at(partial.site))
+            }
+        }
+    }
+
+    fn slot(&mut self, from: Use) -> Slot {
+        let slot = &mut self.boxed[from.reg.0 as usize];
+        match from.last {
+            Last::Yes => std::mem::take(slot),
+            Last::No => slot.clone(),
+        }
+    }
+
+    fn put_slot(&mut self, to: B, slot: Slot) {
+        self.boxed[to.0 as usize] = slot;
+    }
+
+    fn put(&mut self, to: B, value: Value) {
+        self.put_slot(to, Slot::Value(value));
+    }
+
+    fn value(&mut self, from: Use) -> Result<Value, Fail> {
+        match self.slot(from) {
+            Slot::Value(value) => Ok(value),
+            Slot::Empty => Err(bug("a value that is gone")),
+            Slot::Open(_) => Err(bug("a value that is not finished")),
+        }
+    }
+
+    fn array_value(&mut self, from: Use) -> Result<Arc<ArrayValue>, Fail> {
+        match self.value(from)? {
+            Value::Array(array) => Ok(array),
+            _ => Err(bug("an array that is none")),
+        }
+    }
+
+    /// An array to look at, finished or open.
+    fn array(&self, reg: B) -> Result<&ArrayValue, Fail> {
+        match &self.boxed[reg.0 as usize] {
+            Slot::Value(Value::Array(array)) => Ok(array),
+            Slot::Open(array) => Ok(array),
+            _ => Err(bug("an array that is none")),
+        }
+    }
+
+    fn opened(&mut self, reg: B) -> Result<&mut ArrayValue, Fail> {
+        match &mut self.boxed[reg.0 as usize] {
+            Slot::Open(array) => Ok(array),
+            _ => Err(bug("an array that is not open")),
+        }
+    }
+
+    fn constructor(&self, reg: B) -> Result<u32, Fail> {
+        match &self.boxed[reg.0 as usize] {
+            Slot::Value(Value::Sum(sum)) => Ok(sum.constructor),
+            Slot::Value(Value::Datum(datum)) => Ok(datum.constructor()),
+            _ => Err(bug("data that are none")),
+        }
+    }
+
+    /// A value as one.
+    fn load(&mut self, input: &Input) -> Result<Value, Fail> {
+        Ok(match input {
+            Input::Scalar(reg, ty) => Value::Scalar(Scalar::from_raw(*ty, self.get(*reg))),
+            Input::Lanes(regs, ty) => {
+                Value::vector(regs.iter().map(|reg| Scalar::from_raw(*ty, self.get(*reg))))
+            }
+            Input::Tuple(parts) => {
+                let mut values = Vec::with_capacity(parts.len());
+                for part in parts {
+                    values.push(self.load(part)?);
+                }
+                Value::tuple(values)
+            }
+            Input::Boxed(reg) => self.value(*reg)?,
+        })
+    }
+
+    fn load_all(&mut self, inputs: &[Input]) -> Result<Vec<Value>, Fail> {
+        inputs.iter().map(|input| self.load(input)).collect()
+    }
+
+    fn store(&mut self, value: Value, output: &Output) -> Result<(), Fail> {
+        match (output, value) {
+            (Output::Ignored, _) => {}
+            (Output::Scalar(reg), Value::Scalar(scalar)) => self.set(*reg, scalar.to_raw()),
+            (Output::Lanes(regs), Value::Vector(lanes)) if regs.len() == lanes.len() => {
+                for (reg, lane) in regs.iter().zip(lanes.iter()) {
+                    self.set(*reg, lane.to_raw());
+                }
+            }
+            (Output::Tuple(outputs), Value::Tuple(parts)) if outputs.len() == parts.len() => {
+                for (output, part) in outputs.iter().zip(parts.iter()) {
+                    self.store(part.clone(), output)?;
+                }
+            }
+            (Output::Boxed(reg), value) => self.put(*reg, value),
+            _ => return Err(bug("a value that does not fit its place")),
+        }
+        Ok(())
+    }
+
+    /// An element of an array that is there, known to be in bounds.
+    fn element(&mut self, reg: B, at: usize, to: &Output) -> Result<(), Fail> {
+        // The array leaves its slot meanwhile, so that the element can be written to others.
+        let slot = std::mem::take(&mut self.boxed[reg.0 as usize]);
+        let array: Option<&ArrayValue> = match &slot {
+            Slot::Value(Value::Array(array)) => Some(array),
+            Slot::Open(array) => Some(array),
+            _ => None,
+        };
+        let done = match array {
+            Some(array) => element_into(array, at, to, self.scalars, self.boxed),
+            None => false,
+        };
+        self.boxed[reg.0 as usize] = slot;
+        if done {
+            Ok(())
+        } else {
+            Err(bug("an element that is not there"))
+        }
+    }
+
+    fn index(&mut self, index: &IndexInstr) -> Result<(), Fail> {
+        let slot = std::mem::take(&mut self.boxed[index.array.0 as usize]);
+        let result = match &slot {
+            Slot::Value(Value::Array(array)) => self.index_in(array, index),
+            _ => Err(bug("an array that is none")),
+        };
+        self.boxed[index.array.0 as usize] = slot;
+        result
+    }
+
+    fn index_in(&mut self, array: &ArrayValue, index: &IndexInstr) -> Result<(), Fail> {
+        let mut array = array;
+        let mut start = 0;
+        let mut len = array.len;
+        let mut indices = index.indices.iter();
+        let mut next = indices.next();
+        while let Some(input) = next {
+            let raw = self.get(input.reg);
+            let position = usize::try_from(raw).ok().filter(|position| *position < len);
+            let Some(position) = position else {
+                return Err(out_of_bounds(raw, input.ty, len).at(index.site));
+            };
+            start += position;
+            next = indices.next();
+            if next.is_some() {
+                let Some((inner, range)) = array.row_range(start) else {
+                    return Err(bug("more indices than dimensions"));
+                };
+                array = inner;
+                start = range.start;
+                len = range.len();
+            }
+        }
+        if element_into(array, start, &index.to, self.scalars, self.boxed) {
+            Ok(())
+        } else {
+            Err(bug("an element that is not there"))
+        }
+    }
+
+    fn parts(&self, parts: &[crate::interp::code::PartInput]) -> Vec<Part> {
+        use crate::interp::code::PartInput;
+        parts
+            .iter()
+            .map(|part| match part {
+                PartInput::At(IndexInput { reg, ty }) => Part::At(integer(self.get(*reg), *ty)),
+                PartInput::Slice { begin, count, step } => Part::Slice {
+                    begin: self.get(*begin) as i64,
+                    count: self.get(*count) as i64,
+                    step: self.get(*step) as i64,
+                },
+            })
+            .collect()
+    }
+
+    fn slice(&mut self, slice: &SliceInstr) -> Result<(), Fail> {
+        let parts = self.parts(&slice.parts);
+        let array = self.array(slice.array)?;
+        let part = whole::slice(array, &parts).map_err(|kind| kind.at(slice.site))?;
+        self.put(slice.to, part);
+        Ok(())
+    }
+
+    fn update(&mut self, update: &UpdateInstr) -> Result<(), Fail> {
+        let parts = self.parts(&update.parts);
+        // The commonest update: one scalar of an array of scalars.
+        if let (Input::Scalar(value, _), [Part::At(at)]) = (&update.value, parts.as_slice()) {
+            let raw = self.get(*value);
+            let mut array = self.array_value(update.array)?;
+            let len = array.len;
+            let written = match (&mut Arc::make_mut(&mut array).elements, usize::try_from(*at)) {
+                (Elements::Scalars(buffer), Ok(at)) => buffer.set_raw(at, raw),
+                _ => false,
+            };
+            if !written {
+                let kind = FailKind::failure(Failure::IndexOutOfBounds, [*at, len as i128]);
+                return Err(kind.at(update.site));
+            }
+            self.put(update.to, Value::Array(array));
+            return Ok(());
+        }
+        let value = self.load(&update.value)?;
+        let mut array = self.array_value(update.array)?;
+        whole::update(Arc::make_mut(&mut array), &parts, value).map_err(|kind| kind.at(update.site))?;
+        self.put(update.to, Value::Array(array));
+        Ok(())
+    }
+
+    fn shape(&self, shape: &Shape, site: Site) -> Result<ElementShape, Fail> {
+        Ok(match shape {
+            Shape::Scalar(ty) => ElementShape::Scalar(*ty),
+            Shape::Vector(width, ty) => ElementShape::Vector(*width, *ty),
+            Shape::Tuple(parts) => {
+                let parts: Result<Vec<_>, _> = parts.iter().map(|part| self.shape(part, site)).collect();
+                ElementShape::Tuple(parts?)
+            }
+            Shape::Row(size, element) => {
+                let size = self.get(*size) as i64;
+                let size = whole::size(size).map_err(|kind| kind.at(site))?;
+                ElementShape::Row(size, Box::new(self.shape(element, site)?))
+            }
+            Shape::Jagged(element) => ElementShape::Jagged(Box::new(self.shape(element, site)?)),
+            Shape::Boxed => ElementShape::Boxed,
+        })
+    }
+
+    fn begin(&mut self, begin: &BeginInstr) -> Result<(), Fail> {
+        let shape = self.shape(&begin.shape, begin.site)?;
+        let capacity = whole::size(self.get(begin.capacity) as i64).map_err(|kind| kind.at(begin.site))?;
+        self.limits
+            .room_for(capacity, &shape)
+            .map_err(|kind| kind.at(begin.site))?;
+        let array = ArrayValue::with_capacity(&shape, capacity);
+        self.put_slot(begin.to, Slot::Open(Box::new(array)));
+        Ok(())
+    }
+
+    fn push(&mut self, push: &PushInstr) -> Result<(), Fail> {
+        let value = self.load(&push.value)?;
+        let limits = self.limits;
+        let array = self.opened(push.array)?;
+        array
+            .push(value)
+            .map_err(|wrong| FailKind::bug(format!("an element does not fit: {wrong}")).at(push.site))?;
+        if let Elements::Jagged { inner, .. } = &array.elements {
+            limits
+                .room_for(inner.len, &inner.element_shape())
+                .map_err(|kind| kind.at(push.site))?;
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, to: B, array: Use, cells: Cells) -> Result<(), Fail> {
+        let array = self.array_value(array)?;
+        let open = match cells {
+            Cells::Flat => Arc::unwrap_or_clone(array),
+            Cells::Separate => ArrayValue {
+                len: array.len,
+                elements: Elements::Boxed(array.values().collect()),
+            },
+        };
+        self.put_slot(to, Slot::Open(Box::new(open)));
+        Ok(())
+    }
+
+    fn set_cell(&mut self, set: &SetCellInstr) -> Result<(), Fail> {
+        let at = self.get(set.at) as usize;
+        if let Input::Scalar(reg, _) = set.value {
+            let raw = self.get(reg);
+            if let Elements::Scalars(buffer) = &mut self.opened(set.array)?.elements
+                && buffer.set_raw(at, raw)
+            {
+                return Ok(());
+            }
+            return Err(bug("a cell that is not there"));
+        }
+        let value = self.load(&set.value)?;
+        let array = self.opened(set.array)?;
+        match &mut array.elements {
+            // Cells held one by one may be of any size.
+            Elements::Boxed(cells) => match cells.get_mut(at) {
+                Some(cell) => {
+                    *cell = value;
+                    Ok(())
+                }
+                None => Err(bug("a cell that is not there")),
+            },
+            _ => array
+                .set(at, &value)
+                .map_err(|wrong| bug(&format!("a cell does not fit: {wrong}"))),
+        }
+    }
+
+    fn finish(&mut self, to: B, array: Use) -> Result<(), Fail> {
+        match self.slot(array) {
+            Slot::Open(array) => {
+                self.put(to, Value::array(*array));
+                Ok(())
+            }
+            _ => Err(bug("an array that is not open")),
+        }
+    }
+
+    fn pack(&mut self, pack: &PackInstr) -> Result<(), Fail> {
+        let shape = self.shape(&pack.shape, pack.site)?;
+        let cells = match self.slot(pack.array) {
+            Slot::Open(array) => match array.elements {
+                Elements::Boxed(cells) => cells,
+                _ => return Err(bug("cells that are not separate")),
+            },
+            _ => return Err(bug("an array that is not open")),
+        };
+        let array = ArrayValue::from_values(&shape, cells)
+            .map_err(|wrong| bug(&format!("cells do not fit together: {wrong}")))?;
+        self.put(pack.to, Value::array(array));
+        Ok(())
+    }
+
+    fn make_tuples(&mut self, make: &MakeTuplesInstr) -> Result<(), Fail> {
+        let len = self.get(make.len) as i64;
+        let len = usize::try_from(len).unwrap_or(0);
+        let parts: Result<Vec<_>, _> = make.parts.iter().map(|part| self.array_value(*part)).collect();
+        let array = ArrayValue::tuples(len, parts?).map_err(|wrong| bug(&wrong.to_string()))?;
+        self.put(make.to, Value::array(array));
+        Ok(())
+    }
+
+    fn literal(&mut self, literal: &LiteralInstr) -> Result<(), Fail> {
+        let shape = self.shape(&literal.shape, literal.site)?;
+        let mut array = ArrayValue::with_capacity(&shape, literal.elements.len());
+        for element in &literal.elements {
+            let value = self.load(element)?;
+            array
+                .push(value)
+                .map_err(|wrong| bug(&format!("an element does not fit: {wrong}")))?;
+        }
+        self.put(literal.to, Value::array(array));
+        Ok(())
+    }
+
+    fn construct(&mut self, construct: &ConstructInstr) -> Result<(), Fail> {
+        let fields = self.load_all(&construct.fields)?;
+        let value = match construct.held {
+            Held::Sum => Value::sum(construct.constructor, fields),
+            Held::Datum => Value::Datum(Datum::cell(construct.constructor, fields)),
+        };
+        self.put(construct.to, value);
+        Ok(())
+    }
+
+    fn field(&mut self, field: &FieldInstr) -> Result<(), Fail> {
+        let index = field.index as usize;
+        let value = match &self.boxed[field.of.0 as usize] {
+            Slot::Value(Value::Sum(sum)) => sum.fields.get(index).cloned(),
+            Slot::Value(Value::Datum(datum)) => datum.field(index),
+            _ => None,
+        };
+        let value = value.ok_or_else(|| bug("a field that is not there"))?;
+        self.store(value, &field.to)
+    }
+
+    fn whole(&mut self, instr: &WholeInstr) -> Result<(), Fail> {
+        let args = self.load_all(&instr.args)?;
+        let result = whole::apply(&instr.op, args, self.limits).map_err(|kind| kind.at(instr.site))?;
+        self.store(result, &instr.to)
+    }
+
+    fn coerce(&mut self, coerce: &CoerceInstr) -> Result<(), Fail> {
+        let scalars = &*self.scalars;
+        let target = whole::resolve(&coerce.target, &|reg: S| {
+            scalars.get(reg.0 as usize).map_or(0, |raw| *raw as i64)
+        });
+        let array = self.array_value(coerce.array)?;
+        let array = whole::coerce(array, &target).map_err(|kind| kind.at(coerce.site))?;
+        self.put(coerce.to, Value::Array(array));
+        Ok(())
+    }
+
+    fn trace(&mut self, trace: &TraceInstr) -> Result<(), Fail> {
+        let value = self.load(&trace.value)?;
+        self.host.trace(&trace.label, &value, &trace.ty);
+        Ok(())
+    }
+
+    fn foreign(&mut self, instr: &ForeignInstr) -> Result<(), Fail> {
+        let args = self.load_all(&instr.args)?;
+        let Some(function) = self.foreign.get(instr.function.0 as usize) else {
+            return Err(bug("a foreign function does not exist"));
+        };
+        let results = self
+            .host
+            .foreign(function, args)
+            .map_err(|text| FailKind::Foreign(text).at(instr.site))?;
+        if results.len() != instr.to.len() {
+            return Err(bug("a foreign function gave another number of results"));
+        }
+        results
+            .into_iter()
+            .zip(&instr.to)
+            .try_for_each(|(value, to)| self.store(value, to))
+    }
+}
+
+#[inline(always)]
+fn fast(op: FastOp, left: u64, right: u64) -> u64 {
+    let i32s = || (left as i32, right as i32);
+    let f32s = || (f32::from_raw(left), f32::from_raw(right));
+    let f64s = || (f64::from_raw(left), f64::from_raw(right));
+    match op {
+        FastOp::AddI64 => left.wrapping_add(right),
+        FastOp::SubI64 => left.wrapping_sub(right),
+        FastOp::MulI64 => left.wrapping_mul(right),
+        FastOp::LtI64 => ((left as i64) < right as i64).into(),
+        FastOp::AddI32 => i32s().0.wrapping_add(i32s().1).to_raw(),
+        FastOp::SubI32 => i32s().0.wrapping_sub(i32s().1).to_raw(),
+        FastOp::MulI32 => i32s().0.wrapping_mul(i32s().1).to_raw(),
+        FastOp::AddF32 => (f32s().0 + f32s().1).to_raw(),
+        FastOp::SubF32 => (f32s().0 - f32s().1).to_raw(),
+        FastOp::MulF32 => (f32s().0 * f32s().1).to_raw(),
+        FastOp::DivF32 => (f32s().0 / f32s().1).to_raw(),
+        FastOp::LtF32 => (f32s().0 < f32s().1).to_raw(),
+        FastOp::AddF64 => (f64s().0 + f64s().1).to_raw(),
+        FastOp::SubF64 => (f64s().0 - f64s().1).to_raw(),
+        FastOp::MulF64 => (f64s().0 * f64s().1).to_raw(),
+        FastOp::DivF64 => (f64s().0 / f64s().1).to_raw(),
+        FastOp::LtF64 => (f64s().0 < f64s().1).to_raw(),
+    }
+}
+
+/// A raw integer as a number.
+pub(super) fn integer(raw: u64, ty: ScalarType) -> i128 {
+    Scalar::from_raw(ty, raw).as_integer().unwrap_or(0)
+}
+
+fn out_of_bounds(raw: u64, ty: ScalarType, size: usize) -> FailKind {
+    FailKind::failure(Failure::IndexOutOfBounds, [integer(raw, ty), size as i128])
+}

@@ -1,0 +1,184 @@
+//! The reference interpreter of Core: it defines what programs mean.
+//!
+//! A program is compiled once, function by function: [`lower`] to structured code over registers, [`liveness`] to
+//! find last uses, [`allocate`] to slots and jumps. The [`machine`] runs that on a stack of its own, so that recursion
+//! is limited by a setting and not by the native stack, also inside `map` and `reduce`.
+//!
+//! Operations happen in the order of the program, the iterations of one operation from first to last; the first
+//! failure ends the run.
+
+mod allocate;
+mod code;
+mod convert;
+mod entry;
+mod error;
+mod liveness;
+mod lower;
+mod machine;
+mod whole;
+
+pub use error::RuntimeError;
+
+use crate::ir::{Entry, ForeignDef, Program, Type};
+use almach_base::{Diagnostic, compiler_bug};
+use almach_value::{ElementShape, Failure, Value, ValueType};
+use error::FailKind;
+use machine::{Code, Machine};
+
+/// What a run may use.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// How many calls may wait for others.
+    pub depth: usize,
+    /// How much memory their frames may take.
+    pub stack_bytes: usize,
+    /// How much memory one array may take.
+    pub array_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            depth: 10_000_000,
+            stack_bytes: 2 << 30,
+            array_bytes: 8 << 30,
+        }
+    }
+}
+
+impl Limits {
+    /// Whether an array of so many elements may be made. The allocator is asked before it is too late to say no.
+    fn room_for(&self, count: usize, element: &ElementShape) -> Result<(), FailKind> {
+        const WORTH_ASKING: usize = 64 << 20;
+        let bytes = element.bytes().max(1).saturating_mul(count);
+        let refused = bytes > self.array_bytes
+            || (bytes > WORTH_ASKING && Vec::<u8>::new().try_reserve_exact(bytes).is_err());
+        match refused {
+            true => Err(FailKind::failure(Failure::OutOfMemory, [count as i128])),
+            false => Ok(()),
+        }
+    }
+}
+
+/// What the interpreter asks of its surroundings.
+pub trait Host {
+    /// A `trace` was evaluated.
+    fn trace(&mut self, label: &str, value: &Value, ty: &ValueType) {
+        let _ = (label, value, ty);
+    }
+
+    /// Calls a C function; its results in order, or why that is not possible.
+    fn foreign(&mut self, function: &ForeignDef, args: Vec<Value>) -> Result<Vec<Value>, String> {
+        let _ = args;
+        Err(format!("the foreign function `{}` is not linked", function.name))
+    }
+}
+
+/// Ignores traces and knows no foreign functions.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct NoHost;
+
+impl Host for NoHost {}
+
+/// A program ready to run, as often as wanted.
+#[derive(Debug)]
+pub struct Interpreter {
+    code: Code,
+    entries: Vec<EntryPoint>,
+    limits: Limits,
+}
+
+/// An entry with the Core types of its function.
+#[derive(Debug)]
+struct EntryPoint {
+    entry: Entry,
+    context: Vec<crate::ir::Var>,
+    params: Vec<crate::ir::Param>,
+    results: Vec<Type>,
+    context_results: usize,
+}
+
+impl Interpreter {
+    /// Compiles a program. It fails only where the program breaks the rules of Core, which is a compiler's bug.
+    pub fn new(program: &Program) -> Result<Interpreter, Box<Diagnostic>> {
+        let facts = lower::ProgramFacts::new(program);
+        let mut spans = Vec::new();
+        let mut functions = Vec::with_capacity(program.functions.len());
+        for function in &program.functions {
+            let mut lowered = lower::lower_function(function, &facts, &mut spans).map_err(|what| {
+                let what = format!("`{}` cannot be interpreted: {what}", function.name);
+                Box::new(compiler_bug(function.span, what))
+            })?;
+            liveness::mark(&mut lowered.block, lowered.boxed);
+            functions.push(allocate::allocate(function.name.clone(), lowered));
+        }
+        let entries: Result<Vec<EntryPoint>, Box<Diagnostic>> = program
+            .entries
+            .iter()
+            .map(|entry| EntryPoint::new(entry, program))
+            .collect();
+        Ok(Interpreter {
+            code: Code {
+                functions,
+                spans,
+                foreign: program.foreign.clone(),
+            },
+            entries: entries?,
+            limits: Limits::default(),
+        })
+    }
+
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Interpreter {
+        self.limits = limits;
+        self
+    }
+
+    /// The entry of that name.
+    pub fn entry(&self, name: &str) -> Option<&Entry> {
+        self.entry_point(name).map(|point| &point.entry)
+    }
+
+    fn entry_point(&self, name: &str) -> Option<&EntryPoint> {
+        self.entries
+            .iter()
+            .find(|point| point.entry.name.as_str() == name)
+    }
+
+    /// Calls an entry.
+    pub fn call(&self, entry: &str, args: Vec<Value>) -> Result<Value, RuntimeError> {
+        self.call_with(entry, args, &mut NoHost)
+    }
+
+    /// Calls an entry, with somebody to ask for traces and foreign functions.
+    pub fn call_with(
+        &self,
+        entry: &str,
+        args: Vec<Value>,
+        host: &mut dyn Host,
+    ) -> Result<Value, RuntimeError> {
+        let Some(point) = self.entry_point(entry) else {
+            return Err(entry::unknown(entry));
+        };
+        let args = entry::arguments(point, args)?;
+        let mut machine = Machine::new(&self.code, &self.limits, host);
+        let results = machine.run(point.entry.function.0, args)?;
+        entry::result(point, results)
+    }
+}
+
+impl EntryPoint {
+    fn new(entry: &Entry, program: &Program) -> Result<EntryPoint, Box<Diagnostic>> {
+        let Some(function) = program.functions.get(entry.function.0 as usize) else {
+            let what = format!("the entry `{}` has no function", entry.name);
+            return Err(Box::new(compiler_bug(entry.span, what)));
+        };
+        Ok(EntryPoint {
+            entry: entry.clone(),
+            context: function.context.clone(),
+            params: function.params.clone(),
+            results: function.result.types.clone(),
+            context_results: function.result.context.len(),
+        })
+    }
+}
