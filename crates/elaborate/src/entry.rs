@@ -262,8 +262,10 @@ impl<'a> Elaborator<'a> {
         let Some(def) = program.data.get(id.0 as usize) else {
             return ValueType::Tuple(Vec::new());
         };
-        let place = std::mem::replace(&mut border.place, Place::BelowArray);
+        let place = std::mem::replace(&mut border.place, Place::Outermost);
+        let within = std::mem::replace(&mut border.within, Within::Argument);
         let args: Vec<ValueType> = args.iter().map(|ty| self.border_of(ty, border)).collect();
+        border.within = within;
         let prefix = if node.is_some() { "#" } else { "" };
         let name = sum_name(&format!("{prefix}{}", def.name), &args);
         if node.is_none() && border.node == Some(id) {
@@ -309,6 +311,15 @@ struct Border {
     enclosing: Vec<Name>,
     types: Vec<(u32, ValueType)>,
     node: Option<tree::DataId>,
+    within: Within,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Within {
+    /// A type as it is written.
+    Type,
+    /// The argument of a data type: fields of such a type have no sizes, not even literal ones.
+    Argument,
 }
 
 impl Default for Border {
@@ -319,6 +330,7 @@ impl Default for Border {
             enclosing: Vec::new(),
             types: Vec::new(),
             node: None,
+            within: Within::Type,
         }
     }
 }
@@ -329,11 +341,15 @@ impl Border {
             Place::Outermost => DimType::Unknown,
             Place::BelowArray => DimType::Jagged,
         };
-        let tree::Dim::Size(size) = dim else {
-            return unknown;
+        let size = match (dim, self.within) {
+            (tree::Dim::Size(size), Within::Type) => size,
+            (tree::Dim::Size(_) | tree::Dim::Unknown, _) => return unknown,
         };
-        if let Some(value) = size.as_constant() {
-            return DimType::Known(value);
+        match size.as_constant() {
+            Some(value @ 0..) => return DimType::Known(value),
+            // Computing it fails.
+            Some(_) => return unknown,
+            None => {}
         }
         // Inside a sum every value has its own sizes.
         if !self.enclosing.is_empty() {

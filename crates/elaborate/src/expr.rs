@@ -123,7 +123,7 @@ impl<'a> Elaborator<'a> {
                 self.component(&value, at, span)
             }
             ExprKind::Index(array, indices) => self.index_expr(array, indices, &expr.ty, env, span),
-            ExprKind::Range(from, to) => self.range(from, to, &expr.ty, env, span),
+            ExprKind::Range(from, to) => self.range(from, to, env, span),
             ExprKind::Array(elements) => self.array_literal(&expr.ty, elements, env, span),
             ExprKind::Unary(op, inner) => self.unary(*op, inner, env, span),
             ExprKind::Binary(operator, left, right) => self.binary(*operator, left, right, env, span),
@@ -339,29 +339,33 @@ impl<'a> Elaborator<'a> {
             .ok_or_else(|| bug(span, "a record lacks a field"))
     }
 
-    /// `a..<b`: `range` with step 1, at any integer type.
-    fn range(
-        &mut self,
-        from: &'a Expr,
-        to: &'a Expr,
-        ty: &tree::Type,
-        env: &Env<'a>,
-        span: Span,
-    ) -> Res<Static<'a>> {
+    /// `a..<b`: `range` with step 1, at any integer type. Its size is `b - a` where that cannot be negative.
+    fn range(&mut self, from: &'a Expr, to: &'a Expr, env: &Env<'a>, span: Span) -> Res<Static<'a>> {
         let element = self.scalar_type(&from.ty, env, span)?;
         let from = self.expr_atom(from, env)?;
         let to = self.expr_atom(to, env)?;
         let from = self.as_i64(from, element, span)?;
         let to = self.as_i64(to, element, span)?;
-        let args = vec![from, to, crate::emit::i64_atom(1)];
-        let mut array = self.emit_op(Prim::Range, Annotation::NONE, args, span)?;
+        let first = self.size_of(&Static::Dynamic(from.clone()), span)?;
+        let size = self.size_of(&Static::Dynamic(to.clone()), span)? - &first;
+        let is_known = self.builder.env.is_not_negative(&size);
+        let mut array = match is_known && first.is_zero() {
+            true => self.emit_op(Prim::Iota, Annotation::NONE, vec![to], span)?,
+            false => {
+                let args = vec![from, to, crate::emit::i64_atom(1)];
+                let array = self.emit_op(Prim::Range, Annotation::NONE, args, span)?;
+                match is_known {
+                    true => self.coerce(array, &Type::array(size, Type::I64), span)?,
+                    false => array,
+                }
+            }
+        };
         if element != ScalarType::I64 {
             array = self.map_scalar(array, Type::I64, span, |this, x| {
                 this.emit(Exp::Unary(UnOp::Convert(element), x), "i", span)
             })?;
         }
-        let ty = self.close(ty, env, span)?;
-        self.conform(Static::Dynamic(array), &ty, Sizes::Checked, span)
+        Ok(Static::Dynamic(array))
     }
 
     pub(crate) fn as_i64(&mut self, atom: Atom, ty: ScalarType, span: Span) -> Res<Atom> {
