@@ -184,8 +184,15 @@ impl Checker<'_> {
     }
 
     fn read_named(&mut self, path: &ast::Path, args: &[TypeExpr], span: Span, reading: &mut Reading) -> Type {
+        let name = self.lookup_type(path);
+        // Every value inside a data type has a size of its own.
+        let blank = match name {
+            Some(TypeName::Data(_)) => std::mem::replace(&mut reading.blank, Blank::Unknown),
+            Some(TypeName::Alias(_)) | None => reading.blank,
+        };
         let read: Vec<Type> = args.iter().map(|arg| self.read_type(arg, reading)).collect();
-        match self.lookup_type(path) {
+        reading.blank = blank;
+        match name {
             Some(TypeName::Data(data)) => {
                 let wanted = self.data_arity(data);
                 if self.right_arity(path, read.len(), wanted, span) {
@@ -326,7 +333,7 @@ impl Checker<'_> {
                 Blank::UnknownOutside if reading.depth == 0 => Dim::Unknown,
                 Blank::UnknownOutside => Dim::Size(self.solver.fresh_size(Flavour::Flexible, *span)),
                 Blank::Named => {
-                    let name = Name::from(format!("size{}", reading.made_sizes.len() + 1));
+                    let name = self.unused_size_name(&reading.made_sizes);
                     let var = self.solver.fresh_var(name, *span, VarKind::Named);
                     reading.made_sizes.push(var.clone());
                     Dim::Size(var_size(&var))
@@ -335,6 +342,20 @@ impl Checker<'_> {
             ast::Dim::Unknown(_) => Dim::Unknown,
             ast::Dim::Size(size) => Dim::Size(self.read_size(size, reading)),
         }
+    }
+
+    /// A name for a size the user left blank, in the way users name them.
+    fn unused_size_name(&self, made: &[Var]) -> Name {
+        let stems = ["n", "m", "k", "l"];
+        let numbered = (1..).flat_map(|number| stems.iter().map(move |stem| format!("{stem}{number}")));
+        let bound = |name: &Name| self.locals.get(name).is_some_and(|stack| !stack.is_empty());
+        stems
+            .iter()
+            .map(|stem| (*stem).to_string())
+            .chain(numbered)
+            .map(Name::from)
+            .find(|name| !bound(name) && !made.iter().any(|var| var.name == *name))
+            .unwrap_or_else(|| Name::from("n"))
     }
 
     fn read_size(&mut self, size: &SizeExpr, reading: &mut Reading) -> Size {

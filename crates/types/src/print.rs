@@ -36,7 +36,9 @@ enum Tightness {
     Function,
     /// Left of an arrow: no bare function.
     Parameter,
-    /// An argument of a type or the element of an array: one thing.
+    /// The element of an array: one thing, or another array.
+    Element,
+    /// An argument of a type: one thing.
     Atom,
 }
 
@@ -177,7 +179,7 @@ impl fmt::Display for Printed<'_> {
                 }
                 f.write_str("}")
             }
-            Type::Array(dim, element) => {
+            Type::Array(dim, element) => self.parenthesised(Tightness::Element, f, |f| {
                 match dim {
                     Dim::Size(size) => match size_text(size, self.names).as_str() {
                         "_" => f.write_str("[]")?,
@@ -185,8 +187,8 @@ impl fmt::Display for Printed<'_> {
                     },
                     Dim::Unknown => f.write_str("[?]")?,
                 }
-                write!(f, "{}", self.part(element, Tightness::Atom))
-            }
+                write!(f, "{}", self.part(element, Tightness::Element))
+            }),
             Type::Data(data, args) => self.named("", *data, args, None, f),
             Type::Node {
                 data,

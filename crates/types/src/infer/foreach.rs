@@ -23,18 +23,15 @@ impl Checker<'_> {
     ) -> Expr {
         let datum = self.infer(datum);
         self.solve_pending();
-        let Some((data, args)) = self.recursive_datum(&datum) else {
-            return self.error_expr(span);
-        };
         let mark = self.trail.len();
         self.solver.level += 1;
         self.reference_depth += 1;
         let old = self.fresh_reference("n", node.span);
         let new = self.fresh_reference("s", rename.span);
-        let node_type = Type::Node {
-            data,
-            args,
-            reference: Box::new(old.clone()),
+        let Some(node_type) = self.node_type(&datum, &old) else {
+            self.solver.level -= 1;
+            self.reference_depth -= 1;
+            return self.error_expr(span);
         };
         let rename_var = self.program_var(&rename.name, rename.span);
         let down_var = self.program_var(&down.name, down.span);
@@ -50,6 +47,7 @@ impl Checker<'_> {
         let node = self.bind_pattern_at(node, &node_type, Why::Matched(datum.span));
         let body = self.infer(body);
         self.solve_pending();
+        self.settle_datum(&datum, &node_type, &old);
         let result = self.datum_of_nodes(&body.ty.clone(), &new, body.span);
         self.reference_depth -= 1;
         self.unbind_to(mark);
@@ -77,27 +75,45 @@ impl Checker<'_> {
         Type::Reference(self.solver.fresh_reference(span, name))
     }
 
-    fn recursive_datum(&mut self, datum: &Expr) -> Option<(crate::tree::DataId, Vec<Type>)> {
+    /// The type of the nodes of a datum; an open one where only the body's patterns can tell.
+    fn node_type(&mut self, datum: &Expr, reference: &Type) -> Option<Type> {
         if self.solver.open_head(&datum.ty).is_some() {
-            if !self.failed {
-                self.report(
-                    Diagnostic::error(
-                        codes::ANNOTATION_NEEDED,
-                        datum.span,
-                        "cannot tell which recursive type this is",
-                    )
-                    .label("its type is not known here")
-                    .help("write the type where the value is bound: `(x: t)`"),
-                );
-            }
-            return None;
+            return Some(self.any_type(datum.span));
         }
         match self.solver.head(&datum.ty).clone() {
-            Type::Data(data, args) if self.is_recursive(data) => Some((data, args)),
+            Type::Data(data, args) if self.is_recursive(data) => Some(Type::Node {
+                data,
+                args,
+                reference: Box::new(reference.clone()),
+            }),
             other => {
                 self.not_recursive(&other, datum.span);
                 None
             }
+        }
+    }
+
+    /// Makes the datum's type that of its nodes, which the body may have told.
+    fn settle_datum(&mut self, datum: &Expr, node: &Type, reference: &Type) {
+        match self.solver.head(node).clone() {
+            Type::Node {
+                data,
+                args,
+                reference: found,
+            } => {
+                self.require_same(&found, reference, datum.span, Why::Unsaid);
+                self.require_same(&datum.ty, &Type::Data(data, args), datum.span, Why::Unsaid);
+            }
+            _ if self.failed => {}
+            _ => self.report(
+                Diagnostic::error(
+                    codes::ANNOTATION_NEEDED,
+                    datum.span,
+                    "cannot tell which recursive type this is",
+                )
+                .label("its type is not known here")
+                .help("write the type where the value is bound: `(x: t)`"),
+            ),
         }
     }
 

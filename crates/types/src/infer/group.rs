@@ -12,7 +12,7 @@ use crate::names::Local;
 use crate::scheme::PolyType;
 use crate::sizes::Forgotten;
 use crate::solver::{Flavour, VarKind};
-use crate::tree::{Constraint, Def, DefId, DefKind, Expr, ExprKind, Scheme, Type, TypeVar, Var};
+use crate::tree::{Constraint, Def, DefId, DefKind, Dim, Expr, ExprKind, Scheme, Type, TypeVar, Var};
 use almach_base::codes::{names as name_codes, sizes as size_codes};
 use almach_base::{Diagnostic, Name, Span};
 use almach_syntax::ast;
@@ -296,8 +296,9 @@ impl<'a> Checker<'a> {
             Recursion::Declared => Blank::Named,
         };
         let mut reading = Reading::new(blank);
+        reading.made_sizes = std::mem::take(sizes);
         let ty = self.read_type(written, &mut reading);
-        sizes.extend(reading.made_sizes);
+        *sizes = reading.made_sizes;
         ty
     }
 
@@ -329,7 +330,7 @@ impl<'a> Checker<'a> {
             let found = params
                 .types
                 .iter()
-                .any(|ty| mentions_size(&self.solver.resolve(ty), var));
+                .any(|ty| determines_size(&self.solver.resolve(ty), var));
             if !found {
                 self.report(
                     Diagnostic::error(
@@ -597,6 +598,24 @@ impl<'a> Checker<'a> {
             let size = self.solver.size(&size);
             self.solver.lower_size(&size, level);
         }
+    }
+}
+
+/// Whether a value of the type has the size in its shape. Values inside data types have sizes of their own.
+fn determines_size(ty: &Type, var: &Var) -> bool {
+    match ty {
+        Type::Array(dim, element) => {
+            matches!(dim, Dim::Size(size) if size.mentions(var)) || determines_size(element, var)
+        }
+        Type::Vector(width, _) => width.mentions(var),
+        Type::Tuple(parts) => parts.iter().any(|part| determines_size(part, var)),
+        Type::Record(fields) => fields.iter().any(|(_, ty)| determines_size(ty, var)),
+        Type::Scalar(_)
+        | Type::Data(..)
+        | Type::Node { .. }
+        | Type::Reference(_)
+        | Type::Function(_)
+        | Type::Var(_) => false,
     }
 }
 
