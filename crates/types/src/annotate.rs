@@ -132,7 +132,19 @@ impl Checker<'_> {
                 read.push((ident.name.clone(), ty));
             }
         }
-        Type::Record(read)
+        self.record_type(read)
+    }
+
+    /// A record type. Types with the same fields are one type, whatever the order; values of it have them in the order in
+    /// which they were first written.
+    pub fn record_type(&mut self, fields: Vec<(Name, Type)>) -> Type {
+        let mut key: Vec<Name> = fields.iter().map(|(name, _)| name.clone()).collect();
+        let written = key.clone();
+        key.sort_unstable();
+        let order = self.record_orders.entry(key).or_insert(written);
+        let mut fields = fields;
+        fields.sort_by_key(|(name, _)| order.iter().position(|other| other == name));
+        Type::Record(fields)
     }
 
     pub fn duplicate_field(&mut self, ident: &ast::Ident) {

@@ -44,6 +44,8 @@ pub(crate) struct Checker<'a> {
     pub next_group: u32,
     /// Functions now being inferred that use themselves at one type.
     pub monomorphic: Vec<Name>,
+    /// The order of the fields of each record type, by their sorted names.
+    pub record_orders: HashMap<Vec<Name>, Vec<Name>>,
     /// How many `foreach` and `build` are around.
     pub reference_depth: u32,
     /// Attempts now under way: see [`crate::solver::Attempt`].
@@ -102,6 +104,7 @@ impl<'a> Checker<'a> {
             recursive_uses: Vec::new(),
             next_group: 0,
             monomorphic: Vec::new(),
+            record_orders: HashMap::new(),
             reference_depth: 0,
             attempts: 0,
         }

@@ -156,7 +156,9 @@ impl Solver {
         )
     }
 
+    /// The older one stays, so that chains of solutions stay short.
     fn join_metas(&mut self, x: &TypeVar, y: &TypeVar) -> Unified {
+        let (x, y) = if x.id < y.id { (y, x) } else { (x, y) };
         let Some((level, constraint, asked)) = self
             .type_var(x)
             .map(|info| (info.level, info.constraint, info.constraint_span))

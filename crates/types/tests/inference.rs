@@ -210,6 +210,7 @@ def norm (p: Point) = sqrt (p.x * p.x + p.y * p.y)
 def points n = tabulate n (\\i -> {x = f64 i, y = 0})
 def norms ps = map norm ps
 def xs_of (ps: []Point) = map (\\p -> p.x) ps
+def other_order (p: {y: f64, x: f64}): Point = if p.x > 0 then {y = 1, x = 2} else p
 def swap_fields ({x, y}: Point): Point = {y = x, x = y}
 def map_tree f t =
   foreach node in t with new, old do
@@ -236,6 +237,7 @@ def firsts (t: Tree i32) = map (\\node -> case node of | #Leaf -> 0 - 1 | #Fork 
             points : (n: i64) -> [n]{x: f64, y: 'a}  -- 'a is a number
             norms [n] : [n]{x: f64, y: f64} -> [n]f64
             xs_of [n] : [n]{x: f64, y: f64} -> [n]f64
+            other_order : {x: f64, y: f64} -> {x: f64, y: f64}
             swap_fields : {x: f64, y: f64} -> {x: f64, y: f64}
             map_tree : ('a -> 'b) -> Tree 'a -> Tree 'b
             depth_one : Tree i32 -> List i32

@@ -42,6 +42,9 @@ impl Checker<'_> {
         let elements = elements
             .into_iter()
             .map(|e| {
+                if e.ty == element {
+                    return e;
+                }
                 let why = Why::Text("all elements of an array have one type");
                 self.coerce(e, &element, why)
             })

@@ -572,21 +572,15 @@ impl Checker<'_> {
                 values.push((ident.name.clone(), value));
             }
         }
-        // The order of an expected record type, so that positions agree with it.
-        let mut order: Vec<Name> = values.iter().map(|(name, _)| name.clone()).collect();
-        if let Some(wanted) = &wanted
-            && wanted.len() == order.len()
-            && wanted.iter().all(|(name, _)| order.contains(name))
-        {
-            order = wanted.iter().map(|(name, _)| name.clone()).collect();
-        }
-        let types = order
+        let types = values
             .iter()
-            .filter_map(|name| {
-                let (_, value) = values.iter().find(|(other, _)| other == name)?;
-                Some((name.clone(), value.ty.clone()))
-            })
+            .map(|(name, value)| (name.clone(), value.ty.clone()))
             .collect();
+        let ty = self.record_type(types);
+        let order: Vec<Name> = match &ty {
+            Type::Record(fields) => fields.iter().map(|(name, _)| name.clone()).collect(),
+            _ => Vec::new(),
+        };
         let values = values
             .into_iter()
             .map(|(name, value)| {
@@ -596,7 +590,7 @@ impl Checker<'_> {
             .collect();
         Expr {
             kind: ExprKind::Record(values),
-            ty: Type::Record(types),
+            ty,
             span,
         }
     }

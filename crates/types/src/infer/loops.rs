@@ -43,7 +43,7 @@ impl Checker<'_> {
         self.solver.level = outer + 2;
         let pattern = self.bind_pattern_at(&it.pattern, &state, Why::LoopState(initial.span));
         let form = self.infer_form(&it.form, bound);
-        let body = self.infer_state(&it.body, &state);
+        let body = self.infer_state(&it.body, &state, initial.span);
         self.solve_pending();
         self.settle(&state, &body, &initial, &sizes);
         self.unbind_to(mark);
@@ -169,12 +169,12 @@ impl Checker<'_> {
     }
 
     /// The body, with the state's type as a hint for everything but sizes.
-    fn infer_state(&mut self, body: &ast::Expr, state: &Type) -> Expr {
+    fn infer_state(&mut self, body: &ast::Expr, state: &Type, initial: Span) -> Expr {
         if self.solver.open_head(state).is_some() {
             return self.infer(body);
         }
         let hint = self.fresh_state(state, body.span);
-        let checked = self.check(body, &hint, Why::LoopState(self.solver.cause.span));
+        let checked = self.check(body, &hint, Why::LoopState(initial));
         self.opened(checked, "the next state")
     }
 

@@ -223,8 +223,12 @@ impl Checker<'_> {
                     .iter()
                     .map(|(ident, _)| (ident.name.clone(), self.any_type(ident.span)))
                     .collect();
-                self.match_type(&Type::Record(types.clone()), ty, span, why);
-                types
+                let record = self.record_type(types);
+                self.match_type(&record, ty, span, why);
+                match record {
+                    Type::Record(types) => types,
+                    _ => Vec::new(),
+                }
             }
         };
         let mut bound: Vec<(u32, Pattern)> = Vec::new();
