@@ -1,9 +1,13 @@
 //! The `almach` command. Files, processes and the terminal are touched here and nowhere else.
 
+mod arguments;
 mod commands;
 mod failure;
 mod files;
+mod generate;
+mod machine;
 mod options;
+mod program;
 mod terminal;
 
 use clap::Parser;
@@ -18,13 +22,19 @@ fn main() -> ExitCode {
     let options = match Options::try_parse_from(options::with_negative_values(std::env::args_os())) {
         Ok(options) => options,
         Err(error) => {
-            let code = if error.use_stderr() { Outcome::WrongUse } else { Outcome::Done };
+            let code = if error.use_stderr() {
+                Outcome::WrongUse
+            } else {
+                Outcome::Done
+            };
             // Help goes to standard output, complaints to standard error; nothing is left to do if that fails.
             let _ = error.print();
             return code.exit_code();
         }
     };
-    let worker = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || commands::run(options));
+    let worker = std::thread::Builder::new()
+        .stack_size(STACK_BYTES)
+        .spawn(move || commands::run(options));
     match worker.map(std::thread::JoinHandle::join) {
         Ok(Ok(outcome)) => outcome.exit_code(),
         Ok(Err(_panic)) => {
@@ -35,7 +45,9 @@ fn main() -> ExitCode {
             Outcome::CompilerBug.exit_code()
         }
         Err(error) => {
-            terminal::complain(&format!("error: no thread with a {STACK_BYTES} byte stack: {error}"));
+            terminal::complain(&format!(
+                "error: no thread with a {STACK_BYTES} byte stack: {error}"
+            ));
             Outcome::CompilerBug.exit_code()
         }
     }

@@ -56,10 +56,6 @@ pub enum Command {
 pub enum Backend {
     /// The reference interpreter
     Interp,
-    /// Sequential C
-    C,
-    /// C with OpenMP
-    Openmp,
 }
 
 #[derive(Args, Debug)]
@@ -71,7 +67,7 @@ pub struct RunOptions {
     /// The entry point (default: main, or the only one)
     #[arg(long)]
     pub entry: Option<String>,
-    /// What runs it (default: OpenMP C where there is a C compiler and the program fits, else the interpreter)
+    /// What runs it
     #[arg(long, value_enum)]
     pub backend: Option<Backend>,
     /// Write the result to a file (.npy .npz .json .txt) instead of standard output
@@ -112,7 +108,7 @@ pub struct BenchOptions {
     /// The entry point (default: all when inputs are generated, else main or the only one)
     #[arg(long)]
     pub entry: Option<String>,
-    /// What runs it (default as for `run`)
+    /// What runs it
     #[arg(long, value_enum)]
     pub backend: Option<Backend>,
     /// The value of every size variable in generated inputs; `n=100,m=20` sets them apart
@@ -140,14 +136,6 @@ pub struct FmtOptions {
 pub enum Stage {
     /// Core as elaborated
     Core,
-    /// Core after the rewrites, with a level on every operation
-    Strategy,
-    /// The imperative phrase language
-    Dpia,
-    /// Loops over flat memory
-    Imp,
-    /// C
-    C,
 }
 
 #[derive(Args, Debug)]
@@ -158,9 +146,6 @@ pub struct EmitOptions {
     /// Only what this entry point needs
     #[arg(long)]
     pub entry: Option<String>,
-    /// The target of the stages that depend on one
-    #[arg(long, value_enum, default_value_t = Backend::Openmp)]
-    pub backend: Backend,
 }
 
 #[derive(Args, Debug)]
@@ -203,6 +188,8 @@ pub fn plain(arg: &str) -> &str {
 
 fn is_negative_number(text: &str) -> bool {
     text.strip_prefix('-').is_some_and(|rest| {
-        rest.starts_with(|c: char| c.is_ascii_digit() || c == '.') || rest.starts_with("inf") || rest.starts_with("nan")
+        rest.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+            || rest.starts_with("inf")
+            || rest.starts_with("nan")
     })
 }

@@ -4,6 +4,9 @@ use crate::options::Colour;
 use almach_base::{Diagnostic, SourceMap, render};
 use std::io::{IsTerminal, Write};
 
+/// Arrays longer than this are abridged on a terminal.
+pub const LONGEST: usize = 100;
+
 /// How this run talks to its user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Style {
@@ -28,7 +31,10 @@ pub fn style(json: bool, colour: Colour) -> Style {
 /// One line of a result.
 pub fn say(text: &str) {
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush());
+    let _ = out
+        .write_all(text.as_bytes())
+        .and_then(|()| out.write_all(b"\n"))
+        .and_then(|()| out.flush());
 }
 
 /// Text of a result as it is.
@@ -53,9 +59,9 @@ pub fn report(diagnostics: &[Diagnostic], sources: &SourceMap, style: Style) {
         return;
     }
     let text = match style {
-        Style::Plain => render::text(diagnostics, sources, render::Colour::Plain),
-        Style::Coloured => render::text(diagnostics, sources, render::Colour::Ansi),
-        Style::Json => render::json(diagnostics, sources),
+        Style::Plain => render::to_text(diagnostics, sources, render::Style::Plain),
+        Style::Coloured => render::to_text(diagnostics, sources, render::Style::Coloured),
+        Style::Json => render::to_json(diagnostics, sources).to_string(),
     };
     complain(text.trim_end());
 }

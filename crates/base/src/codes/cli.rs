@@ -82,21 +82,18 @@ Without a code it lists all of them.
 
     almach new waves
 ";
-    FILE_NOT_FORMATTED = "E0912", "a file cannot be formatted", "
-`almach fmt` only formats what it can parse: mend the syntax errors first. Files are left as they are.
-";
-    NO_C_COMPILER = "E0913", "there is no C compiler", "
+    NO_C_COMPILER = "E0912", "there is no C compiler", "
 The C back ends use the system's C compiler: the one in the environment variable `CC`, else `cc`. Without one,
 `almach run` interprets the program when no back end was asked for, and otherwise stops here.
 
 Install one (`apt install gcc`, `xcode-select --install`), or run with `--backend interp`.
 ";
-    C_COMPILER_FAILED = "E0914", "the C compiler refused the generated code", "
+    C_COMPILER_FAILED = "E0913", "the C compiler refused the generated code", "
 The system's C compiler did not accept what Almach generated, or stopped for a reason of its own (a full disk, an
 unknown option in `CC`). The compiler's own words follow the message. If the code itself is at fault, this is a
 bug in Almach; please report it.
 ";
-    BAD_OPTION = "E0915", "an option has a value that makes no sense", "
+    BAD_OPTION = "E0914", "an option has a value that makes no sense", "
 An option was given a value outside of what it takes; the message says which values make sense.
 
     almach bench program.alm --size n=ten
@@ -105,14 +102,14 @@ Write instead:
 
     almach bench program.alm --size n=10
 ";
-    TEST_FAILED = "E0916", "a test did not give what it expects", "
+    TEST_FAILED = "E0915", "a test did not give what it expects", "
 The line after a `-- >` line says what the call must give: `-- =` this value exactly, `-- ~` this value to 1e-5
 relative, `-- !` an error that contains this text.
 
     -- > main [1, 2, 3]
     -- = 7
 ";
-    STDIN_TWICE = "E0917", "standard input is asked for twice", "
+    STDIN_TWICE = "E0916", "standard input is asked for twice", "
 `-` reads all of standard input, so only one argument can be `-`.
 
     almach run dot.alm - - < xs.json

@@ -14,12 +14,20 @@ pub fn run(options: &ExplainErrorOptions, style: Style) -> Outcome {
     };
     match codes::find(code) {
         Some(info) => {
-            terminal::say(&format!("{}: {}\n\n{}", info.code.0, info.title, info.explanation.trim()));
+            terminal::say(&format!(
+                "{}: {}\n\n{}",
+                info.code.0,
+                info.title,
+                info.explanation.trim()
+            ));
             Outcome::Done
         }
         None => {
-            let mut unknown = complaint(codes::cli::UNKNOWN_CODE, format!("there is no error code `{code}`"))
-                .help("`almach explain-error` without a code lists all of them");
+            let mut unknown = complaint(
+                codes::cli::UNKNOWN_CODE,
+                format!("there is no error code `{code}`"),
+            )
+            .help("`almach explain-error` without a code lists all of them");
             if let Some(near) = suggest::nearest(code, codes::all().map(|info| info.code.0)) {
                 unknown = unknown.help(format!("did you mean `{near}`?"));
             }

@@ -22,7 +22,11 @@ pub fn run(options: &FmtOptions, style: Style) -> Outcome {
             return Outcome::WrongUse;
         }
     };
-    paths.iter().map(|path| one(path, options, style)).max().unwrap_or(Outcome::Done)
+    paths
+        .iter()
+        .map(|path| one(path, options, style))
+        .max()
+        .unwrap_or(Outcome::Done)
 }
 
 fn one(path: &Path, options: &FmtOptions, style: Style) -> Outcome {
@@ -36,9 +40,9 @@ fn one(path: &Path, options: &FmtOptions, style: Style) -> Outcome {
             terminal::say(&path.display().to_string());
             Ok(Outcome::ProgramFailed)
         }
-        Formatted::Changed(text) => {
-            files::write(path, text.as_bytes()).map(|()| Outcome::Done).map_err(|error| vec![error])
-        }
+        Formatted::Changed(text) => files::write(path, text.as_bytes())
+            .map(|()| Outcome::Done)
+            .map_err(|error| vec![error]),
         Formatted::Unchanged => Ok(Outcome::Done),
     });
     result.unwrap_or_else(|diagnostics| {
@@ -52,5 +56,9 @@ fn format(path: &Path, sources: &mut SourceMap) -> Result<Formatted, Vec<Diagnos
     let file = sources.add(path.display().to_string(), text.clone());
     let formatted = format_file(file, &text)?;
     let standard_input = path == Path::new("-");
-    Ok(if formatted == text && !standard_input { Formatted::Unchanged } else { Formatted::Changed(formatted) })
+    Ok(if formatted == text && !standard_input {
+        Formatted::Unchanged
+    } else {
+        Formatted::Changed(formatted)
+    })
 }

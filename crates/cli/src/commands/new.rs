@@ -41,12 +41,18 @@ pub fn run(options: &NewOptions, style: Style) -> Outcome {
 
 fn make(folder: &Path) -> Result<(), Diagnostic> {
     if folder.exists() {
-        return Err(complaint(codes::FOLDER_EXISTS, format!("`{}` exists already", folder.display()))
-            .help("choose another name; nothing was changed"));
+        return Err(complaint(
+            codes::FOLDER_EXISTS,
+            format!("`{}` exists already", folder.display()),
+        )
+        .help("choose another name; nothing was changed"));
     }
     std::fs::create_dir_all(folder).map_err(|error| {
         let why = files::reason(&error);
-        complaint(codes::UNWRITABLE_FILE, format!("cannot make the folder `{}`: {why}", folder.display()))
+        complaint(
+            codes::UNWRITABLE_FILE,
+            format!("cannot make the folder `{}`: {why}", folder.display()),
+        )
     })?;
     files::write(&folder.join("main.alm"), PROGRAM.as_bytes())
 }

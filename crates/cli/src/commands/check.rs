@@ -1,0 +1,32 @@
+//! `almach check`.
+
+use crate::failure::Outcome;
+use crate::options::CheckOptions;
+use crate::program::Program;
+use crate::terminal::{self, Style};
+use std::path::Path;
+
+pub fn run(options: &CheckOptions, style: Style) -> Outcome {
+    options
+        .files
+        .iter()
+        .map(|file| one(file, options, style))
+        .max()
+        .unwrap_or(Outcome::Done)
+}
+
+fn one(file: &Path, options: &CheckOptions, style: Style) -> Outcome {
+    let program = match Program::open(file, style) {
+        Ok(program) => program,
+        Err(outcome) => return outcome,
+    };
+    if let (true, Program::Source(front)) = (options.types, &program) {
+        for definition in &front.types {
+            terminal::say(&definition.text);
+        }
+    }
+    match program.core(style) {
+        Ok(_) => Outcome::Done,
+        Err(outcome) => outcome,
+    }
+}

@@ -1,0 +1,201 @@
+//! `almach test`: the `-- >` lines of files.
+
+use crate::failure::Outcome;
+use crate::files;
+use crate::machine::{Machine, RunSettings};
+use crate::options::{Backend, TestOptions};
+use crate::program::{self, Program};
+use crate::terminal::{self, Style};
+use almach_base::codes::cli as codes;
+use almach_base::{Diagnostic, SourceMap, compiler_bug, render};
+use almach_core::check::Checked;
+use almach_core::{Entry, Program as Core};
+use almach_driver::tests::{TestCall, calls};
+use almach_driver::{Loaded, front};
+use almach_syntax::ast::Expectation;
+use almach_value::{Extent, Value, approximately_equal, parse, print, same};
+use std::path::Path;
+
+#[derive(Default)]
+struct Tally {
+    passed: usize,
+    failed: usize,
+    wrong: usize,
+}
+
+pub fn run(options: &TestOptions, style: Style) -> Outcome {
+    let paths = match files::sources(&options.paths) {
+        Ok(paths) => paths,
+        Err(diagnostic) => {
+            terminal::report(&[diagnostic], &SourceMap::new(), style);
+            return Outcome::WrongUse;
+        }
+    };
+    let mut tally = Tally::default();
+    for path in &paths {
+        file(path, options.backend, style, &mut tally);
+    }
+    terminal::say(&format!("{} passed, {} failed", tally.passed, tally.failed));
+    match tally {
+        Tally { wrong: 1.., .. } => Outcome::WrongUse,
+        Tally { failed: 1.., .. } => Outcome::ProgramFailed,
+        Tally { .. } => Outcome::Done,
+    }
+}
+
+/// All tests of a file are checked and elaborated together; where that fails, the file is checked alone, and then
+/// every test with it, so that one wrong call does not hide the others.
+fn file(path: &Path, backend: Backend, style: Style, tally: &mut Tally) {
+    let Ok(loaded) = program::read(path, style) else {
+        tally.wrong += 1;
+        return;
+    };
+    let tests = calls(&loaded);
+    let together = front(loaded.clone(), tests.iter().map(TestCall::extra).collect());
+    let syntax_errors = tests.iter().any(|test| !test.diagnostics.is_empty());
+    if !syntax_errors && !together.has_errors() {
+        if let Ok(core) = together.core() {
+            let suite = Suite::new(Program::Source(together), core, backend, style);
+            tests.iter().for_each(|test| suite.one(test, tally));
+            return;
+        }
+    }
+    match Program::check(loaded.clone(), Vec::new(), style).and_then(|program| program.core(style).map(drop))
+    {
+        Ok(()) => tests
+            .iter()
+            .for_each(|test| alone(&loaded, test, backend, style, tally)),
+        Err(_) => tally.wrong += 1,
+    }
+}
+
+/// A test whose file is right while some call is not.
+fn alone(loaded: &Loaded, test: &TestCall, backend: Backend, style: Style, tally: &mut Tally) {
+    let front = front(loaded.clone(), vec![test.extra()]);
+    let mut problems = test.diagnostics.clone();
+    problems.extend(front.diagnostics.iter().filter(|one| one.is_error()).cloned());
+    let core = if problems.is_empty() {
+        front
+            .core()
+            .map_err(|diagnostics| problems.extend(diagnostics))
+            .ok()
+    } else {
+        None
+    };
+    if let Some(core) = core {
+        return Suite::new(Program::Source(front), core, backend, style).one(test, tally);
+    }
+    let text = render::to_text(&problems, &front.sources, render::Style::Plain);
+    match &test.test.expected {
+        Expectation::Fails(expected) if text.contains(expected.as_str()) => tally.passed += 1,
+        _ => {
+            tally.failed += 1;
+            terminal::report(&problems, &front.sources, style);
+        }
+    }
+}
+
+/// A program whose tests can be run.
+struct Suite {
+    program: Program,
+    core: Checked<Core>,
+    machine: Result<Machine, Diagnostic>,
+    style: Style,
+}
+
+impl Suite {
+    fn new(program: Program, core: Checked<Core>, backend: Backend, style: Style) -> Suite {
+        let machine = Machine::new(&core, Some(backend), RunSettings::default());
+        Suite {
+            program,
+            core,
+            machine,
+            style,
+        }
+    }
+
+    fn one(&self, test: &TestCall, tally: &mut Tally) {
+        match self.problem(test) {
+            None => tally.passed += 1,
+            Some(problem) => {
+                tally.failed += 1;
+                self.program.report(&[problem], self.style);
+            }
+        }
+    }
+
+    /// What is wrong with a test, if anything.
+    fn problem(&self, test: &TestCall) -> Option<Diagnostic> {
+        let entry = self.core.entries.iter().find(|entry| entry.name == test.entry);
+        match (&self.machine, entry) {
+            (Ok(machine), Some(entry)) => self.judge(entry, test, machine.call(&entry.name, Vec::new())),
+            (Err(error), _) => Some(error.clone()),
+            (_, None) => Some(compiler_bug(test.test.call_span, "a test has no entry point")),
+        }
+    }
+
+    fn judge(&self, entry: &Entry, test: &TestCall, result: Result<Value, Diagnostic>) -> Option<Diagnostic> {
+        match (&test.test.expected, result) {
+            (Expectation::Missing, _) => {
+                Some(failed(test, "a test without an expectation").help(
+                    "the next line says what the call gives: `-- = value`, `-- ~ value` or `-- ! error`",
+                ))
+            }
+            (Expectation::Fails(expected), Err(error)) => self.compare_errors(test, expected, error),
+            (Expectation::Fails(_), Ok(value)) => Some(
+                failed(test, "the call does not fail")
+                    .label(format!("gives {}", print(&value, &entry.result, Extent::Full)))
+                    .also(test.test.expected_span, "expected an error"),
+            ),
+            (Expectation::Equals(_) | Expectation::Near(_), Err(error)) => Some(error),
+            (Expectation::Equals(text), Ok(value)) => compare(entry, test, text, &value, same),
+            (Expectation::Near(text), Ok(value)) => compare(entry, test, text, &value, near),
+        }
+    }
+
+    fn compare_errors(&self, test: &TestCall, expected: &str, error: Diagnostic) -> Option<Diagnostic> {
+        let text = render::to_text(
+            std::slice::from_ref(&error),
+            self.program.sources(),
+            render::Style::Plain,
+        );
+        (!text.contains(expected)).then(|| {
+            failed(test, "the call fails with another error")
+                .also(test.test.expected_span, "expected an error with this text")
+                .note(format!("the error is: {}", error.title))
+        })
+    }
+}
+
+fn failed(test: &TestCall, title: &str) -> Diagnostic {
+    Diagnostic::error(codes::TEST_FAILED, test.test.call_span, title)
+}
+
+/// What `-- ~` accepts, relative to the larger magnitude.
+const TOLERANCE: f64 = 1e-5;
+
+fn near(left: &Value, right: &Value) -> bool {
+    approximately_equal(left, right, TOLERANCE)
+}
+
+fn compare(
+    entry: &Entry,
+    test: &TestCall,
+    expected: &str,
+    value: &Value,
+    agree: impl Fn(&Value, &Value) -> bool,
+) -> Option<Diagnostic> {
+    match parse(expected, &entry.result) {
+        Ok(wanted) if agree(&wanted, value) => None,
+        Ok(_) => Some(
+            failed(test, "the call gives another value")
+                .label(format!("gives {}", print(value, &entry.result, Extent::Full)))
+                .also(test.test.expected_span, "expected this"),
+        ),
+        Err(error) => Some(
+            failed(test, "the expected value does not have the type of the call")
+                .label(format!("gives {}", print(value, &entry.result, Extent::Full)))
+                .also(test.test.expected_span, error.to_string()),
+        ),
+    }
+}

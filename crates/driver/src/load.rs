@@ -1,0 +1,138 @@
+//! A program is its root file, what that imports, and the prelude.
+
+use almach_base::codes::cli as codes;
+use almach_base::{Diagnostic, SourceMap};
+use almach_syntax::{ast, parse_file};
+use almach_types::{Loader, Modules, load_modules};
+
+/// The part of the language that is written in itself.
+pub const PRELUDE: &str = include_str!("../../../prelude/prelude.alm");
+pub const PRELUDE_NAME: &str = "<prelude>";
+
+/// Where source text comes from. Paths are relative to wherever the root file's path is.
+pub trait Files {
+    /// The text of a file, or why there is none (shown at the import).
+    fn read(&self, path: &str) -> Result<String, String>;
+}
+
+/// No file can be imported.
+pub struct NoFiles;
+
+impl Files for NoFiles {
+    fn read(&self, _path: &str) -> Result<String, String> {
+        Err("there are no files here".to_owned())
+    }
+}
+
+/// All files of a program, parsed; the root is the last module.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    pub sources: SourceMap,
+    pub modules: Modules,
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Loaded {
+    pub fn root(&self) -> Option<&ast::File> {
+        self.modules.modules.last().map(|module| &module.file)
+    }
+
+    pub fn root_mut(&mut self) -> Option<&mut ast::File> {
+        self.modules.modules.last_mut().map(|module| &mut module.file)
+    }
+}
+
+/// Parses the root file, the prelude and everything they import, each once.
+pub fn load(path: &str, text: &str, files: &dyn Files) -> Loaded {
+    let mut parsing = Parsing {
+        files,
+        sources: SourceMap::new(),
+        diagnostics: Vec::new(),
+    };
+    let prelude = parsing.parse(PRELUDE_NAME, PRELUDE.to_owned());
+    let root_key = normal(path);
+    let root = parsing.parse(&root_key, text.to_owned());
+    let (modules, problems) = load_modules(Some(prelude), &root_key, root, &mut parsing);
+    let mut diagnostics = parsing.diagnostics;
+    diagnostics.extend(problems);
+    Loaded {
+        sources: parsing.sources,
+        modules,
+        diagnostics,
+    }
+}
+
+struct Parsing<'a> {
+    files: &'a dyn Files,
+    sources: SourceMap,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Parsing<'_> {
+    fn parse(&mut self, path: &str, text: String) -> ast::File {
+        let file = self.sources.add(path, text);
+        let text = self.sources.file(file).map_or("", |file| file.text.as_str());
+        let parsed = parse_file(file, text);
+        self.diagnostics.extend(parsed.diagnostics);
+        parsed.file
+    }
+}
+
+impl Loader for Parsing<'_> {
+    fn key(&mut self, from: &str, path: &str) -> String {
+        resolve(from, path)
+    }
+
+    fn load(&mut self, key: &str, import: &ast::Import) -> Result<ast::File, Diagnostic> {
+        match self.files.read(key) {
+            Ok(text) => Ok(self.parse(key, text)),
+            Err(why) => {
+                let title = format!("cannot import \"{}\"", import.path);
+                Err(Diagnostic::error(codes::UNREADABLE_FILE, import.path_span, title)
+                    .label(format!("looked for `{key}`: {why}"))
+                    .help("an import is relative to the file it stands in, and written without `.alm`"))
+            }
+        }
+    }
+}
+
+/// The path of an import: relative to the importing file's folder, with the extension added.
+fn resolve(importer: &str, import: &str) -> String {
+    let folder = importer
+        .rfind('/')
+        .map_or("", |at| importer.get(..=at).unwrap_or(""));
+    let joined = if import.starts_with('/') {
+        import.to_owned()
+    } else {
+        format!("{folder}{import}")
+    };
+    normal(&format!("{joined}.alm"))
+}
+
+/// Without `.` and `a/..`, so that one file has one path.
+fn normal(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "." => {}
+            ".." if parts.last().is_some_and(|last| !matches!(*last, ".." | "")) => {
+                parts.pop();
+            }
+            _ => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn imports_are_relative_to_their_file() {
+        assert_eq!(resolve("examples/a.alm", "lib/vec3"), "examples/lib/vec3.alm");
+        assert_eq!(resolve("a.alm", "../b"), "../b.alm");
+        assert_eq!(resolve("x/y/a.alm", "../z/./b"), "x/z/b.alm");
+        assert_eq!(resolve("/abs/a.alm", "b"), "/abs/b.alm");
+    }
+}

@@ -1,0 +1,10 @@
+//! The law, tested: `interpret(p) = interpret(erase(a)) = run(lower(a))` on random well-typed programs.
+//!
+//! `generate` makes a program and arguments from a seed; `stages` runs it through every stage and compares; `shrink`
+//! makes a failing program small.
+
+pub mod generate;
+pub mod rng;
+pub mod shrink;
+pub mod stages;
+pub mod tree;
