@@ -8,7 +8,7 @@ use crate::{Elaborator, Res};
 use almach_base::{Name, Span};
 use almach_core as core;
 use almach_core::typing::Signature;
-use almach_core::{Atom, Body, Dim, Entry, FunId, Param, Size, Type, Var};
+use almach_core::{Atom, Body, Dim, Entry, Exp, FunId, Param, Size, Type, Var};
 use almach_types::tree::{self, Def, DefId, Expr};
 use almach_value::{Constructor, DimType, ScalarType, SumType, ValueType};
 use std::collections::HashSet;
@@ -62,17 +62,10 @@ impl<'a> Elaborator<'a> {
             types: Rc::from([]),
             sizes: vec![None; def.scheme.sizes.len()].into(),
         };
-        let made = self.entry_function(
-            def.name.clone(),
-            context,
-            params,
-            &result_type,
-            def.span,
-            |this| match def.group {
-                Some(_) => this.call_def(&at, args, def.span),
-                None => this.expand_entry(&at, args, &result_type),
-            },
-        )?;
+        let span = def.span;
+        let made = self.entry_function(def.name.clone(), context, params, &result_type, span, |this| {
+            this.call_def(&at, args, span)
+        })?;
         let result = self.border_type(&def.result, def, &mut Border::default());
         self.entries.push(Entry {
             name: def.name.clone(),
@@ -168,6 +161,14 @@ impl<'a> Elaborator<'a> {
         });
         let body = self.builder.leave(Vec::new(), Vec::new());
         let (result, sizes, values) = closed?;
+        let body = Body {
+            stmts: body.stmts,
+            context: sizes,
+            values,
+        };
+        if let Some(called) = self.only_calls(&params, &body) {
+            return Ok(called);
+        }
         let id = self.builder.declare(Signature {
             name: name.clone(),
             context: context.clone(),
@@ -179,14 +180,45 @@ impl<'a> Elaborator<'a> {
             context,
             params,
             result,
-            body: Body {
-                stmts: body.stmts,
-                context: sizes,
-                values,
-            },
+            body,
             span,
         }));
         Ok(id)
+    }
+
+    /// The function that a body of an entry calls, where it does nothing else: that one can be the entry itself, so
+    /// that calls from inside the program and from outside share it.
+    fn only_calls(&self, params: &[Param], body: &Body) -> Option<FunId> {
+        let [stmt] = body.stmts.as_slice() else {
+            return None;
+        };
+        let Exp::Call { function, args, .. } = &stmt.exp else {
+            return None;
+        };
+        let is_var = |atom: &Atom, var: &Var| matches!(atom, Atom::Var(found) if found == var);
+        let pattern = &stmt.pattern;
+        let passes_all = args.len() == params.len()
+            && args
+                .iter()
+                .zip(params)
+                .all(|(arg, param)| is_var(arg, &param.var));
+        let gives_all = body.values.len() == pattern.values.len()
+            && body
+                .values
+                .iter()
+                .zip(&pattern.values)
+                .all(|(atom, param)| is_var(atom, &param.var));
+        let signature = self.builder.signatures.function(*function).ok()?;
+        let is_solved = |size: &Var| {
+            let mut found = false;
+            for param in &signature.params {
+                param.ty.for_each_dim(&mut |dim| {
+                    found |= matches!(dim, Dim::Size(dim) if dim.as_var() == Some(size));
+                });
+            }
+            found
+        };
+        (passes_all && gives_all && signature.context.iter().all(is_solved)).then_some(*function)
     }
 
     /// The results of an entry: the components where the value is a tuple, else the value.
@@ -264,8 +296,10 @@ impl<'a> Elaborator<'a> {
         };
         let place = std::mem::replace(&mut border.place, Place::Outermost);
         let within = std::mem::replace(&mut border.within, Within::Argument);
+        let outer_node = border.node.take();
         let args: Vec<ValueType> = args.iter().map(|ty| self.border_of(ty, border)).collect();
         border.within = within;
+        border.node = outer_node;
         let prefix = if node.is_some() { "#" } else { "" };
         let name = sum_name(&format!("{prefix}{}", def.name), &args);
         if node.is_none() && border.node == Some(id) {
@@ -276,7 +310,7 @@ impl<'a> Elaborator<'a> {
             border.place = place;
             return ValueType::Recursive(name);
         }
-        let outer_node = std::mem::replace(&mut border.node, node);
+        border.node = node;
         border.enclosing.push(name.clone());
         let bound = border.types.len();
         border

@@ -104,7 +104,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// The same with everything that arguments and instance tell about sizes.
-    pub(crate) fn instance_env(&self, at: &DefAt<'a>, args: &[Static<'a>], span: Span) -> Res<Env<'a>> {
+    fn instance_env(&self, at: &DefAt<'a>, args: &[Static<'a>], span: Span) -> Res<Env<'a>> {
         let mut env = self.def_env(at);
         for (param, arg) in at.def.params.iter().zip(args) {
             self.learn(&param.ty, arg, &mut env, span)?;
@@ -174,17 +174,6 @@ impl<'a> Elaborator<'a> {
             }
         }
         Ok(extra)
-    }
-
-    /// A definition's body in place.
-    pub(crate) fn expand_entry(
-        &mut self,
-        at: &DefAt<'a>,
-        args: Vec<Static<'a>>,
-        result: &SizedTy,
-    ) -> Res<Static<'a>> {
-        let env = self.instance_env(at, &args, at.def.span)?;
-        self.expand_def(at.def, env, args, result, at.def.span)
     }
 
     fn expand_def(

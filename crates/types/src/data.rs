@@ -298,6 +298,8 @@ pub(crate) fn substitute_node(
             Type::Data(other, args) if *other == data && args.as_slice() == own => {
                 Replaced::With(reference.clone())
             }
+            // Inside another data type there are data, not references: only nodes of one type are in its table.
+            Type::Data(..) => Replaced::With(crate::scheme::substitute(part, types, &HashMap::new())),
             Type::Var(var) => types
                 .get(&var.id)
                 .map_or(Replaced::Descend, |ty| Replaced::With(ty.clone())),
