@@ -86,13 +86,17 @@ pub fn program(seed: u64, statements: usize) -> Typed<Program> {
         scope: Vec::new(),
         depth: 0,
         budget: 0,
+        work: 1,
     };
     let mut functions = Vec::new();
     for at in 0..generator.rng.below(3) {
         generator.budget = statements / 3;
+        // It may be called from inside maps.
+        generator.work = 100;
         functions.push(generator.helper(at)?);
     }
     generator.budget = statements;
+    generator.work = 1;
     functions.push(generator.main()?);
     let main = FunId(functions.len() as u32 - 1);
     let result = border(&functions, main);
@@ -161,7 +165,16 @@ struct Generator {
     scope: Vec<(Atom, Type)>,
     depth: usize,
     budget: usize,
+    /// About how often what is generated now will run.
+    work: usize,
 }
+
+/// Operations that would run more often than this are not generated, nor are arrays of more elements kept.
+const MOST_WORK: usize = 20_000;
+const MOST_ELEMENTS: usize = 400;
+
+/// What unknown sizes are thought to be.
+const USUAL_SIZE: i64 = 5;
 
 impl Generator {
     fn main(&mut self) -> Typed<Function> {
@@ -408,8 +421,26 @@ impl Generator {
         for size in pattern.context {
             self.scope.push((Atom::Var(size), Type::I64));
         }
-        self.bring_in(&pattern.values);
+        for value in pattern.values {
+            if elements(&value.ty) <= MOST_ELEMENTS {
+                self.scope.push((Atom::Var(value.var), value.ty));
+            }
+        }
         Ok(())
+    }
+
+    /// Whether something may be generated that runs so often at each run of what is around it.
+    fn may_run(&self, times: usize) -> bool {
+        self.work.saturating_mul(times) <= MOST_WORK
+    }
+
+    /// Generates something that runs so often.
+    fn repeated<T>(&mut self, times: usize, generate: impl FnOnce(&mut Self) -> Typed<T>) -> Typed<T> {
+        let work = self.work;
+        self.work = work.saturating_mul(times.max(1));
+        let made = generate(self);
+        self.work = work;
+        made
     }
 }
 
@@ -418,6 +449,24 @@ impl Generator {
 enum Results {
     One,
     Several,
+}
+
+/// About how many scalars a value of the type holds.
+fn elements(ty: &Type) -> usize {
+    match ty {
+        Type::Tuple(parts) => parts.iter().map(elements).sum(),
+        Type::Array(dim, element) => usual(dim).saturating_mul(elements(element).max(1)),
+        Type::Scalar(_) | Type::Vector(..) | Type::Data(_) | Type::Node(_) => 1,
+    }
+}
+
+/// About how long a dimension is.
+fn usual(dim: &Dim) -> usize {
+    let length = match dim {
+        Dim::Size(size) => size.eval(&|_| Some(USUAL_SIZE)),
+        Dim::Jagged => Some(USUAL_SIZE),
+    };
+    length.map_or(usize::MAX, |length| length.max(0) as usize)
 }
 
 /// Without data, and with sizes that statements can compute exactly.

@@ -31,9 +31,11 @@ mod folds;
 mod maps;
 
 use crate::facts::{Facts, is_fixed};
+use crate::sizes::size_matching;
 use crate::{Log, Pass};
+use almach_base::Span;
 use almach_core::typing::Supply;
-use almach_core::visit::{UseCounts, WalkMut, walk_stmt_mut};
+use almach_core::visit::{Substitution, UseCounts, WalkMut, walk_stmt_mut};
 use almach_core::{Atom, Body, Dim, Exp, Function, Op, Param, Pattern, Program, Stmt, Type, Var};
 use almach_prim::Prim;
 use std::collections::HashMap;
@@ -144,8 +146,10 @@ impl Fuser<'_> {
             _ => return None,
         };
         if producer_after == Producer::Stays {
-            // What it reads now has another reader.
-            giver.args.iter().for_each(|arg| self.uses.add(arg));
+            // What it reads now has other readers: as many as it had here.
+            for _ in taker.args.iter().filter(|arg| position(arg, &made.pattern).is_some()) {
+                giver.args.iter().for_each(|arg| self.uses.add(arg));
+            }
         }
         consumer.exp = exp;
         if producer_after == Producer::Goes {
@@ -184,6 +188,26 @@ impl Fuser<'_> {
         uses == here.count()
     }
 
+    /// Binds a parameter of the consumer to the value the producer's function gives, with the sizes of its rows. None where a
+    /// size has no name, or where the rows of rows are regular on one side and jagged on the other.
+    fn link(&self, sizes: &[Var], param: &Param, value: &Atom, span: Span) -> Option<Vec<Stmt>> {
+        let found = self.facts.env.atom_type(value).ok()?;
+        let mut links = Vec::new();
+        let mut named = Substitution::new();
+        for size in sizes {
+            let atom = size_matching(size, &param.ty, &found)?;
+            named.insert(size.clone(), atom.clone());
+            let ty = Type::I64;
+            let var = size.clone();
+            links.push(copy(Param { var, ty }, atom, span));
+        }
+        if !self.facts.env.same_type(&found, &named.of_type(&param.ty)) {
+            return None;
+        }
+        links.push(copy(param.clone(), value.clone(), span));
+        Some(links)
+    }
+
     /// How many sizes of rows an array brings into the context of a function over its elements.
     fn row_sizes(&self, array: &Atom) -> Option<usize> {
         match self.facts.env.atom_type(array).ok()? {
@@ -209,7 +233,7 @@ fn position(atom: &Atom, pattern: &Pattern) -> Option<usize> {
 }
 
 /// `let param = atom`.
-fn copy(param: Param, atom: Atom, span: almach_base::Span) -> Stmt {
+fn copy(param: Param, atom: Atom, span: Span) -> Stmt {
     Stmt {
         pattern: Pattern {
             context: Vec::new(),

@@ -1,6 +1,6 @@
 //! The statements a random program is made of.
 
-use super::{Generator, MAYBE};
+use super::{Generator, MAYBE, usual};
 use crate::build::op;
 use crate::ir::{
     Arm, Atom, Dim, Exp, FunId, InPlace, Lambda, Loop, LoopForm, Op, Param, ResultType, Size, SlicePart, Type,
@@ -60,7 +60,7 @@ impl Generator {
         let op = *self.rng.pick(ops).unwrap_or(&BinOp::Eq);
         // A divisor or shift count that is seldom wrong.
         let b = match op {
-            BinOp::Div | BinOp::Shr if !self.rng.chance(10) => Atom::Const(match ty {
+            BinOp::Div | BinOp::Shr if !self.rng.chance(3) => Atom::Const(match ty {
                 ScalarType::I64 => Scalar::I64(3),
                 _ => Scalar::I32(3),
             }),
@@ -101,8 +101,12 @@ impl Generator {
             args.push(second);
             elements.push(element);
         }
+        let times = usual(&Dim::Size(size));
+        if !self.may_run(times) {
+            return Ok(());
+        }
         let statements = if self.depth > 3 { 1 } else { 1 + self.rng.below(4) };
-        let function = self.lambda(&elements, statements)?;
+        let function = self.repeated(times, |generator| generator.lambda(&elements, statements))?;
         let exp = self.annotated(op(Prim::Map, vec![function], args));
         self.keep(exp, "ms")
     }
@@ -161,10 +165,16 @@ impl Generator {
     }
 
     fn select(&mut self) -> Typed<()> {
-        let Some((array, _, element)) = self.array(|_, _| true) else {
+        let Some((array, size, element)) = self.array(|_, _| true) else {
             return Ok(());
         };
-        let function = self.scalar_lambda(&[element], ScalarType::Bool, 2)?;
+        let times = usual(&Dim::Size(size));
+        if !self.may_run(times) {
+            return Ok(());
+        }
+        let function = self.repeated(times, |generator| {
+            generator.scalar_lambda(&[element], ScalarType::Bool, 2)
+        })?;
         if self.rng.chance(70) {
             return self.keep(op(Prim::Filter, vec![function], vec![array]), "fs");
         }
@@ -276,7 +286,7 @@ impl Generator {
     }
 
     fn repeat(&mut self) -> Typed<()> {
-        if self.depth > 3 {
+        if self.depth > 3 || !self.may_run(4) {
             return Ok(());
         }
         let scope = self.scope.len();
@@ -287,9 +297,10 @@ impl Generator {
         self.bring_in(&[state.clone(), index.clone()]);
         self.builder.enter();
         self.depth += 1;
-        for _ in 0..1 + self.rng.below(4) {
-            self.statement()?;
-        }
+        let statements = 1 + self.rng.below(4);
+        self.repeated(4, |generator| {
+            (0..statements).try_for_each(|_| generator.statement())
+        })?;
         self.depth -= 1;
         let next = self.scalar(ty);
         let body = self.builder.leave(vec![], vec![next]);
@@ -314,28 +325,57 @@ impl Generator {
         self.keep(Exp::Tuple(parts.to_vec()), "pair")
     }
 
-    /// Reading and updating at a place that is seldom outside.
+    /// Reading and updating, mostly where the array is known to have the place.
     fn access(&mut self) -> Typed<()> {
-        let Some((array, _, element)) = self.array(|_, _| true) else {
+        let Some((array, size, element)) = self.array(|_, _| true) else {
             return Ok(());
         };
-        let index = match self.rng.chance(80) {
-            true => Atom::Const(Scalar::I64(0)),
-            false => self.scalar(ScalarType::I64),
+        let Type::Scalar(ty) = element else {
+            return match self.rng.chance(20) {
+                true => self.keep(self.read(array), "row"),
+                false => Ok(()),
+            };
         };
-        let exp = match element {
-            Type::Scalar(ty) if self.rng.chance(40) => Exp::Update {
-                array,
-                parts: vec![SlicePart::At(index)],
-                value: self.scalar(ty),
-                in_place: InPlace::WherePossible,
-            },
-            _ => Exp::Index {
-                array,
-                indices: vec![index],
-            },
+        let (exp, unharmed, result) = match self.rng.chance(40) {
+            true => {
+                let value = self.scalar(ty);
+                let update = Exp::Update {
+                    array: array.clone(),
+                    parts: vec![SlicePart::At(Atom::Const(Scalar::I64(0)))],
+                    value,
+                    in_place: InPlace::WherePossible,
+                };
+                (update, array.clone(), Type::array(size, element))
+            }
+            false => (self.read(array.clone()), self.constant(ty), element),
         };
-        self.keep(exp, "at")
+        if self.rng.chance(10) {
+            return self.keep(exp, "at");
+        }
+        let length = self.builder.length(&array, Span::NONE)?;
+        let zero = Atom::Const(Scalar::I64(0));
+        let condition = self
+            .builder
+            .bind(Exp::Binary(BinOp::Gt, length, zero), "filled", Span::NONE)?;
+        self.builder.enter();
+        let value = self.builder.bind(exp, "at", Span::NONE)?;
+        let then = self.builder.leave(vec![], vec![value]);
+        self.builder.enter();
+        let otherwise = self.builder.leave(vec![], vec![unharmed]);
+        let exp = Exp::If {
+            condition,
+            then,
+            otherwise,
+            result: ResultType::one(result),
+        };
+        self.keep(exp, "got")
+    }
+
+    fn read(&self, array: Atom) -> Exp {
+        Exp::Index {
+            array,
+            indices: vec![Atom::Const(Scalar::I64(0))],
+        }
     }
 
     fn call(&mut self) -> Typed<()> {
@@ -344,7 +384,7 @@ impl Generator {
         let Some((array, _, _)) = self.array(|_, element| *element == wanted) else {
             return Ok(());
         };
-        if count == 0 {
+        if count == 0 || self.work > 100 {
             return Ok(());
         }
         let function = FunId(self.rng.below(count) as u32);

@@ -1,10 +1,9 @@
 //! `reduceSeq` of a `map`.
 
-use super::{Fuser, copy};
-use crate::sizes::size_matching;
+use super::Fuser;
 use almach_base::Span;
 use almach_core::build::op;
-use almach_core::{Atom, Dim, Exp, Op, Param, Pattern, Size, Stmt, Type, Var};
+use almach_core::{Atom, Dim, Exp, Op, Param, Pattern, Size, Stmt, Type};
 use almach_prim::Prim;
 
 impl Fuser<'_> {
@@ -25,13 +24,8 @@ impl Fuser<'_> {
         }
         // The element's sizes come after those of the accumulator, which are as many as the result has.
         let state_sizes = outer.result.context.len();
-        let found = self.facts.env.atom_type(value).ok()?;
-        let mut links = Vec::new();
-        for size in outer.context.iter().skip(state_sizes) {
-            let atom = size_matching(size, &current.ty, &found)?;
-            links.push(copy(i64_param(size), atom, made.span));
-        }
-        links.push(copy(current.clone(), value.clone(), made.span));
+        let sizes = outer.context.get(state_sizes..)?;
+        let mut links = self.link(sizes, current, value, made.span)?;
 
         let mut setup = Vec::new();
         let (array, element, mut unpack) = self.zipped(&giver.args, &inner.params, made.span, &mut setup)?;
@@ -95,13 +89,6 @@ impl Fuser<'_> {
             Type::Array(Dim::Size(size), element) => Some((size, *element)),
             _ => None,
         }
-    }
-}
-
-fn i64_param(var: &Var) -> Param {
-    Param {
-        var: var.clone(),
-        ty: Type::I64,
     }
 }
 

@@ -1,7 +1,6 @@
 //! `map` of what another operation makes.
 
 use super::{Fuser, copy, position};
-use crate::sizes::size_matching;
 use almach_core::{Atom, Exp, Lambda, Op, Param, Size, Stmt, Type, Var};
 
 /// A parameter of a function over elements, with the sizes of its rows and the array it runs over.
@@ -49,12 +48,7 @@ impl Fuser<'_> {
                 continue;
             };
             let value = inner.body.values.get(at)?;
-            let found = self.facts.env.atom_type(value).ok()?;
-            for size in &operand.sizes {
-                let atom = size_matching(size, &operand.param.ty, &found)?;
-                links.push(copy(i64_param(size), atom, made.span));
-            }
-            links.push(copy(operand.param.clone(), value.clone(), made.span));
+            links.extend(self.link(&operand.sizes, &operand.param, value, made.span)?);
             if !taken_over {
                 new_operands.extend(self.operands(giver)?);
                 taken_over = true;
@@ -182,12 +176,5 @@ impl Fuser<'_> {
             args: operands.into_iter().map(|operand| operand.array).collect(),
             ..taker.clone()
         })
-    }
-}
-
-fn i64_param(var: &Var) -> Param {
-    Param {
-        var: var.clone(),
-        ty: Type::I64,
     }
 }
