@@ -296,7 +296,8 @@ pub fn reachable<'a>(procs: &'a [Proc], from: impl IntoIterator<Item = &'a Name>
     procs.iter().filter(|proc| seen.contains(&proc.name)).collect()
 }
 
-fn calls<'a>(stmts: &'a [Stmt], into: &mut Vec<&'a Name>) {
+/// The procedures that statements call.
+pub fn calls<'a>(stmts: &'a [Stmt], into: &mut Vec<&'a Name>) {
     for stmt in stmts {
         match stmt {
             Stmt::Call { proc, .. } => into.push(proc),

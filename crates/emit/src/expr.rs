@@ -202,7 +202,8 @@ fn is_extreme(expr: &Expr) -> bool {
         return false;
     };
     let Some(value) = scalar.as_integer() else {
-        return false;
+        // Both booleans are; floats that matter here have none.
+        return scalar.ty() == ScalarType::Bool;
     };
     let (ty, span) = (scalar.ty(), 1i128 << scalar.ty().bits());
     match ty.is_signed_integer() {

@@ -34,6 +34,15 @@ impl Facts {
         }
     }
 
+    pub fn set_natural(&mut self, name: &Name) {
+        self.ranges.set(name.clone(), Range::natural());
+    }
+
+    /// Whether an expression is an index that is never negative, unless the names it is made of change their values.
+    pub fn is_natural(&self, expr: &Expr) -> bool {
+        as_index(expr).is_some_and(|index| self.ranges.is_nonneg(&index))
+    }
+
     /// Inside a loop: the index is below the count, and there is at least one iteration.
     pub fn enter_loop(&mut self, index: &Name, count: &Index) {
         self.ranges.set(index.clone(), Range::below(count));

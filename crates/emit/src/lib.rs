@@ -10,6 +10,7 @@ mod header;
 pub mod helpers;
 mod index;
 mod names;
+mod naturals;
 pub mod print;
 mod procedure;
 mod runtime;
@@ -20,6 +21,7 @@ pub mod tree;
 use crate::analysis::{Uses, reachable, traits};
 use crate::helpers::Helpers;
 use crate::names::{Scope, sanitise};
+use crate::naturals::{Naturals, callers_first};
 use crate::procedure::{Callee, Emitter, Unit};
 use crate::sites::Sites;
 use crate::tree::{CFunction, Linkage};
@@ -50,6 +52,18 @@ pub struct Export {
     pub proc: Name,
     /// What it does, for the header; may be empty.
     pub doc: String,
+    /// Parameters that are sizes of arrays, and so never negative.
+    pub sizes: Vec<Name>,
+}
+
+impl Export {
+    pub fn new(proc: Name) -> Export {
+        Export {
+            proc,
+            doc: String::new(),
+            sizes: Vec::new(),
+        }
+    }
 }
 
 /// The emitted files, and what a program that loads them needs to know.
@@ -102,14 +116,20 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
         traits,
         scope,
     };
+    let mut naturals = Naturals::of(options, &procs);
     let (mut helpers, mut sites) = (Helpers::default(), Sites::default());
-    let mut functions = Vec::new();
+    let mut functions: Vec<Option<CFunction>> = procs.iter().map(|_| None).collect();
     let mut allocates = false;
-    for (proc, uses) in &procs {
+    // Callers come first: what they pass tells what is known of parameters.
+    for at in callers_first(&procs) {
+        let (Some((proc, uses)), Some(function)) = (procs.get(at), functions.get_mut(at)) else {
+            continue;
+        };
         let mut emitter = Emitter::new(&unit, &mut helpers, &mut sites, uses, proc);
-        functions.push(emitter.proc(proc)?);
+        *function = Some(emitter.proc(proc, &mut naturals)?);
         allocates |= emitter.allocates;
     }
+    let functions: Vec<CFunction> = functions.into_iter().flatten().collect();
     let header = header::header(&name, &exports);
     let runtime = runtime::Runtime {
         name: &name,
@@ -142,7 +162,7 @@ fn exports(
     }
     let by_name: HashMap<&Name, &Proc> = procs.iter().map(|proc| (&proc.name, proc)).collect();
     let mut result = Vec::new();
-    for Export { proc, doc } in &options.exports {
+    for Export { proc, doc, .. } in &options.exports {
         let Some(found) = by_name.get(proc) else {
             let what = format!("there is no procedure `{proc}` to export");
             return Err(Box::new(compiler_bug(Span::NONE, what)));

@@ -17,6 +17,7 @@ use crate::analysis::{Storage, Traits, Uses};
 use crate::helpers::Helpers;
 use crate::index::Facts;
 use crate::names::Scope;
+use crate::naturals::Naturals;
 use crate::sites::Sites;
 use crate::tree::{CExpr, CFunction, CParam, CStmt, CType, CUnary, Linkage};
 use almach_base::{Diagnostic, Name, SourceMap, Span, compiler_bug};
@@ -90,6 +91,8 @@ pub struct Emitter<'a> {
     pub at_region_level: bool,
     /// Whether memory from the heap is used.
     pub allocates: bool,
+    /// Calls, with which of their arguments are never negative.
+    pub calls: Vec<(Name, Vec<bool>)>,
 }
 
 type Emit<T> = Result<T, Box<Diagnostic>>;
@@ -115,6 +118,7 @@ impl<'a> Emitter<'a> {
             shown: None,
             at_region_level: true,
             allocates: false,
+            calls: Vec::new(),
         }
     }
 
@@ -160,7 +164,19 @@ impl<'a> Emitter<'a> {
         Ok(self.region()?.context.clone())
     }
 
-    pub fn proc(&mut self, proc: &Proc) -> Emit<CFunction> {
+    /// Prints a procedure with what is known of its parameters, and notes what it passes to others.
+    pub fn proc(&mut self, proc: &Proc, naturals: &mut Naturals) -> Emit<CFunction> {
+        for name in naturals.params(proc) {
+            self.facts.set_natural(&name);
+        }
+        let function = self.function(proc)?;
+        for (callee, natural) in self.calls.drain(..) {
+            naturals.call(&callee, natural);
+        }
+        Ok(function)
+    }
+
+    fn function(&mut self, proc: &Proc) -> Emit<CFunction> {
         let callee = self.callee(&proc.name)?.clone();
         let mut params = Vec::new();
         if callee.takes_context {

@@ -361,6 +361,12 @@ impl Emitter<'_> {
 
     fn call(&mut self, proc: &Name, arguments: &[Argument], out: &mut Vec<CStmt>) -> Emit<()> {
         let callee = self.callee(proc)?;
+        let natural = |argument: &Argument| match argument {
+            Argument::Value(value) => self.facts.is_natural(value),
+            _ => false,
+        };
+        let natural = arguments.iter().map(natural).collect();
+        self.calls.push((proc.clone(), natural));
         let mut c_arguments = Vec::new();
         if callee.takes_context {
             c_arguments.push(self.context()?);

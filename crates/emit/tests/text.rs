@@ -14,10 +14,7 @@ fn emit(text: &str, target: Target, exports: &[&str]) -> CSource {
     sources.add("dot.alm", "def dot xs ys =\n  reduce (+) 0 (map (*) xs ys)\n");
     let exports = exports
         .iter()
-        .map(|name| Export {
-            proc: Name::from(*name),
-            doc: String::new(),
-        })
+        .map(|name| Export::new(Name::from(*name)))
         .collect();
     let options = Options {
         name: "dot".into(),

@@ -179,12 +179,13 @@ impl<V: Ord + Clone> Poly<V> {
 
     fn with_remainder_of(&self, atom: &Atom<V>, ratio: &Arc<Ratio<V>>) -> Option<Poly<V>> {
         let (times, others) = self.linear_in(atom)?;
-        // times * floor(x/q) = -s*q * floor(x/q) = s * (x % q) - s*x.
-        let scale = times.checked_neg()?.exact_div(&ratio.divisor)?;
+        // With times = -s*q - r: times * floor(x/q) = s * (x % q) - s*x - r * floor(x/q).
+        let (scale, rest) = times.checked_neg()?.long_division(&ratio.divisor)?;
         let remainder = Poly::atom(Atom::Remainder(ratio.clone()));
         let result = others
             .checked_sub(&scale.checked_mul(&ratio.dividend)?)?
-            .checked_add(&scale.checked_mul(&remainder)?)?;
+            .checked_add(&scale.checked_mul(&remainder)?)?
+            .checked_sub(&rest.checked_mul(&Poly::atom(atom.clone()))?)?;
         (result.terms().len() < self.terms().len()).then_some(result)
     }
 

@@ -62,6 +62,9 @@ fn remainders() {
     let inner = v("n") - c(2);
     let p = v("k") * i.rem(&inner) + c(1);
     assert_eq!(p.with_remainders().to_string(), "k*(i % (n - 2)) + 1");
+    // The index of a transposed array.
+    let p = i.rem(&m) * v("n") + i.div(&m);
+    assert_eq!(p.with_remainders().to_string(), "n*(i % m) + i/m");
 }
 
 #[test]

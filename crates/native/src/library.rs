@@ -1,0 +1,247 @@
+//! Calls into a loaded library, with scalars and flat buffers.
+
+use crate::raw::{Block, Loaded};
+use almach_base::{Diagnostic, Span, compiler_bug};
+use almach_emit::{Exported, Interface};
+use almach_imp::{Param, Passing};
+use almach_value::{Buffer, Scalar, ScalarType, with_buffer};
+use std::ffi::{c_int, c_void};
+use std::path::Path;
+
+/// A library with the description of what is in it.
+pub struct Library {
+    loaded: Loaded,
+    interface: Interface,
+}
+
+/// What is handed to a procedure, in the order of its parameters.
+pub enum Argument<'a> {
+    Value(Scalar),
+    /// Cells to read. There must be as many as the sizes among the arguments say.
+    Read(&'a Buffer),
+    /// Cells to write (and read).
+    Write(&'a mut Buffer),
+    /// A scalar result is wanted.
+    Out,
+    /// A buffer is wanted that the procedure allocates.
+    Owned,
+}
+
+/// A result, in the order of the parameters that ask for one.
+#[derive(Clone, Debug)]
+pub enum Output {
+    Scalar(Scalar),
+    Buffer(Buffer),
+}
+
+type Native<T> = Result<T, Box<Diagnostic>>;
+
+impl Library {
+    /// Loads what a toolchain made from the emitted files of an interface.
+    pub fn load(path: &Path, interface: Interface) -> Native<Library> {
+        match Loaded::open(path, &interface.name) {
+            Ok(loaded) => Ok(Library { loaded, interface }),
+            Err(why) => Err(bug(format!("a compiled program does not load: {why}"))),
+        }
+    }
+
+    pub fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    /// How many threads calls use; 0 for what the environment says.
+    pub fn set_threads(&mut self, threads: usize) {
+        self.loaded
+            .set_threads(c_int::try_from(threads).unwrap_or(c_int::MAX));
+    }
+
+    /// Calls an exported procedure. An error of the program is the diagnostic that an interpreter gives for it.
+    pub fn call(&mut self, proc: &str, arguments: Vec<Argument<'_>>) -> Native<Vec<Output>> {
+        let Some(exported) = self
+            .interface
+            .procs
+            .iter()
+            .find(|exported| &*exported.proc == proc)
+        else {
+            return Err(bug(format!("the library has no procedure `{proc}`")));
+        };
+        let mut slots = slots(exported, arguments)?;
+        let mut cells: Vec<*mut c_void> = slots.iter_mut().map(Slot::cell).collect();
+        match self.loaded.call(&exported.call_symbol, &mut cells) {
+            Ok(0) => Ok(self.outputs(slots)),
+            Ok(_) => Err(self.failure()),
+            Err(why) => Err(bug(format!("a compiled procedure is missing: {why}"))),
+        }
+    }
+
+    fn outputs(&self, slots: Vec<Slot>) -> Vec<Output> {
+        let output = |slot: Slot| match slot {
+            Slot::Scalar { .. } | Slot::Cells(_) => None,
+            Slot::Out { raw, ty } => Some(Output::Scalar(scalar_from_memory(ty, raw))),
+            Slot::Owned { data, ty } => Some(Output::Buffer(buffer_from_block(ty, &self.loaded.block(data)))),
+        };
+        slots.into_iter().filter_map(output).collect()
+    }
+
+    /// The error of the last call.
+    fn failure(&mut self) -> Box<Diagnostic> {
+        let sites = &self.interface.sites;
+        let found = |number: usize| number.checked_sub(1).and_then(|at| sites.get(at));
+        let (number, raw) = self
+            .loaded
+            .failure(|number| found(number).map_or(0, |site| site.types.len()));
+        let Some(failed) = found(number) else {
+            return bug(format!(
+                "a compiled procedure failed at no known place ({number})"
+            ));
+        };
+        let values: Vec<String> = failed
+            .types
+            .iter()
+            .zip(raw)
+            .map(|(ty, raw)| Scalar::from_raw(*ty, raw).to_string())
+            .collect();
+        let site = &failed.site;
+        Box::new(Diagnostic::error(site.code, site.span, site.message(&values)))
+    }
+
+    /// The message of the last failure as C programs see it, with the place in front.
+    pub fn error_text(&mut self) -> Option<String> {
+        self.loaded
+            .error_text()
+            .map(|text| text.to_string_lossy().into_owned())
+    }
+}
+
+#[track_caller]
+fn bug(what: impl std::fmt::Display) -> Box<Diagnostic> {
+    Box::new(compiler_bug(Span::NONE, what))
+}
+
+/// What a cell of a call points to.
+enum Slot {
+    /// A scalar as it is in memory, at the front of eight bytes that are aligned for every type.
+    Scalar {
+        raw: u64,
+    },
+    Cells(*mut c_void),
+    Out {
+        raw: u64,
+        ty: ScalarType,
+    },
+    Owned {
+        data: *mut c_void,
+        ty: ScalarType,
+    },
+}
+
+impl Slot {
+    fn cell(&mut self) -> *mut c_void {
+        match self {
+            Slot::Scalar { raw } | Slot::Out { raw, .. } => std::ptr::from_mut(raw).cast(),
+            Slot::Cells(data) | Slot::Owned { data, .. } => std::ptr::from_mut(data).cast(),
+        }
+    }
+}
+
+/// The arguments as the parameters want them.
+fn slots(exported: &Exported, arguments: Vec<Argument<'_>>) -> Native<Vec<Slot>> {
+    let Exported { proc, params, .. } = exported;
+    if params.len() != arguments.len() {
+        return Err(bug(format!(
+            "`{proc}` takes {} arguments and gets {}",
+            params.len(),
+            arguments.len()
+        )));
+    }
+    params
+        .iter()
+        .zip(arguments)
+        .map(|(param, argument)| slot(param, argument))
+        .collect()
+}
+
+fn slot(param: &Param, argument: Argument<'_>) -> Native<Slot> {
+    let Param { name, ty, passing } = param;
+    let found = match &argument {
+        Argument::Value(scalar) => scalar.ty(),
+        Argument::Read(buffer) => buffer.ty(),
+        Argument::Write(buffer) => buffer.ty(),
+        Argument::Out | Argument::Owned => *ty,
+    };
+    if found != *ty {
+        return Err(bug(format!("`{name}` is a {ty} and gets a {found}")));
+    }
+    Ok(match (passing, argument) {
+        (Passing::Value, Argument::Value(scalar)) => Slot::Scalar {
+            raw: memory_of(scalar),
+        },
+        (Passing::Read, Argument::Read(buffer)) => {
+            Slot::Cells(with_buffer!(buffer, v => v.as_ptr().cast::<c_void>().cast_mut()))
+        }
+        (Passing::Write, Argument::Write(buffer)) => {
+            Slot::Cells(with_buffer!(buffer, v => v.as_mut_ptr().cast::<c_void>()))
+        }
+        (Passing::Out, Argument::Out) => Slot::Out { raw: 0, ty: *ty },
+        (Passing::Owned, Argument::Owned) => Slot::Owned {
+            data: std::ptr::null_mut(),
+            ty: *ty,
+        },
+        _ => return Err(bug(format!("`{name}` is not passed like that"))),
+    })
+}
+
+/// A scalar as C has it in memory, at the front of eight bytes.
+fn memory_of(scalar: Scalar) -> u64 {
+    fn front<const N: usize>(bytes: [u8; N]) -> u64 {
+        let mut raw = [0; 8];
+        raw.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
+        u64::from_ne_bytes(raw)
+    }
+    match scalar {
+        Scalar::I8(v) => front(v.to_ne_bytes()),
+        Scalar::I16(v) => front(v.to_ne_bytes()),
+        Scalar::I32(v) => front(v.to_ne_bytes()),
+        Scalar::I64(v) => front(v.to_ne_bytes()),
+        Scalar::U8(v) => front(v.to_ne_bytes()),
+        Scalar::U16(v) => front(v.to_ne_bytes()),
+        Scalar::U32(v) => front(v.to_ne_bytes()),
+        Scalar::U64(v) => front(v.to_ne_bytes()),
+        Scalar::F32(v) => front(v.to_ne_bytes()),
+        Scalar::F64(v) => front(v.to_ne_bytes()),
+        Scalar::Bool(v) => front([u8::from(v)]),
+    }
+}
+
+fn scalar_from_memory(ty: ScalarType, raw: u64) -> Scalar {
+    let [a, b, c, d, e, f, g, h] = raw.to_ne_bytes();
+    match ty {
+        ScalarType::I8 => Scalar::I8(i8::from_ne_bytes([a])),
+        ScalarType::I16 => Scalar::I16(i16::from_ne_bytes([a, b])),
+        ScalarType::I32 => Scalar::I32(i32::from_ne_bytes([a, b, c, d])),
+        ScalarType::I64 => Scalar::I64(i64::from_ne_bytes([a, b, c, d, e, f, g, h])),
+        ScalarType::U8 => Scalar::U8(a),
+        ScalarType::U16 => Scalar::U16(u16::from_ne_bytes([a, b])),
+        ScalarType::U32 => Scalar::U32(u32::from_ne_bytes([a, b, c, d])),
+        ScalarType::U64 => Scalar::U64(u64::from_ne_bytes([a, b, c, d, e, f, g, h])),
+        ScalarType::F32 => Scalar::F32(f32::from_ne_bytes([a, b, c, d])),
+        ScalarType::F64 => Scalar::F64(f64::from_ne_bytes([a, b, c, d, e, f, g, h])),
+        ScalarType::Bool => Scalar::Bool(a != 0),
+    }
+}
+
+fn buffer_from_block(ty: ScalarType, block: &Block) -> Buffer {
+    match ty {
+        ScalarType::I8 => Buffer::I8(block.elements()),
+        ScalarType::I16 => Buffer::I16(block.elements()),
+        ScalarType::I32 => Buffer::I32(block.elements()),
+        ScalarType::I64 => Buffer::I64(block.elements()),
+        ScalarType::U8 => Buffer::U8(block.elements()),
+        ScalarType::U16 => Buffer::U16(block.elements()),
+        ScalarType::U32 => Buffer::U32(block.elements()),
+        ScalarType::U64 => Buffer::U64(block.elements()),
+        ScalarType::F32 => Buffer::F32(block.elements()),
+        ScalarType::F64 => Buffer::F64(block.elements()),
+        ScalarType::Bool => Buffer::Bool(block.elements::<u8>().into_iter().map(|byte| byte != 0).collect()),
+    }
+}

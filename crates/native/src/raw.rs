@@ -1,0 +1,186 @@
+//! The unsafe part: loading a library, and calling the functions that every emitted file has.
+//!
+//! What makes it sound:
+//! - the library was compiled from an emitted file whose [`Interface`](almach_emit::Interface) the caller has, so its symbols
+//!   have the types used here (the header's text says the same);
+//! - the context is made and freed here, is used by one call at a time (`&mut self`), and goes before the library;
+//! - cells handed to a call outlive it, and have the types of the parameters ([`crate::library`] checks that);
+//! - blocks that a call gives are read with the size that they carry, and given back once.
+//!
+//! What it takes on trust: that emitted code stays inside of the buffers it gets, which holds where the sizes among
+//! the arguments are those of the buffers. The compiler's checks, and tests under sanitizers, are there for that.
+
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::path::Path;
+use std::ptr;
+
+type Context = *mut c_void;
+type New = unsafe extern "C" fn() -> Context;
+type Free = unsafe extern "C" fn(Context);
+type SetThreads = unsafe extern "C" fn(Context, c_int);
+type ErrorText = unsafe extern "C" fn(Context) -> *const c_char;
+type Failure = unsafe extern "C" fn(Context, *mut *const u64) -> c_int;
+type Size = unsafe extern "C" fn(*const c_void) -> i64;
+type Release = unsafe extern "C" fn(*mut c_void);
+type Call = unsafe extern "C" fn(Context, *mut *mut c_void) -> c_int;
+
+/// A loaded library with a context of its own.
+pub struct Loaded {
+    context: Context,
+    free: Free,
+    set_threads: SetThreads,
+    error_text: ErrorText,
+    failure: Failure,
+    size: Size,
+    release: Release,
+    /// Last: it is closed after everything else is gone.
+    library: Library,
+}
+
+// SAFETY: the context has no ties to a thread, and `&mut self` lets one thread at a time use it.
+unsafe impl Send for Loaded {}
+
+/// A block that a call gave, with its size.
+pub struct Block {
+    data: *mut c_void,
+    release: Release,
+    size: usize,
+}
+
+impl Loaded {
+    pub fn open(path: &Path, name: &str) -> Result<Loaded, String> {
+        let say = |error: libloading::Error| error.to_string();
+        // SAFETY: emitted files have no code that runs when they are loaded.
+        let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map_err(say)?;
+        pin_openmp();
+        // SAFETY: the header gives these symbols these types.
+        unsafe {
+            let symbol = |part: &str| format!("{name}_{part}");
+            let new = *library.get::<New>(symbol("new").as_bytes()).map_err(say)?;
+            let mut loaded = Loaded {
+                context: ptr::null_mut(),
+                free: *library.get(symbol("free").as_bytes()).map_err(say)?,
+                set_threads: *library.get(symbol("set_threads").as_bytes()).map_err(say)?,
+                error_text: *library.get(symbol("error").as_bytes()).map_err(say)?,
+                failure: *library.get(symbol("failure").as_bytes()).map_err(say)?,
+                size: *library.get(symbol("size").as_bytes()).map_err(say)?,
+                release: *library.get(symbol("release").as_bytes()).map_err(say)?,
+                library,
+            };
+            loaded.context = new();
+            match loaded.context.is_null() {
+                true => Err("there is not enough memory for a context".into()),
+                false => Ok(loaded),
+            }
+        }
+    }
+
+    pub fn set_threads(&mut self, threads: c_int) {
+        // SAFETY: the context is alive.
+        unsafe { (self.set_threads)(self.context, threads) }
+    }
+
+    /// Calls a function by the name of its form with pointers. Every cell must point to what the function's parameter wants
+    /// there. The status: 0 when it did not fail.
+    pub fn call(&mut self, symbol: &str, cells: &mut [*mut c_void]) -> Result<c_int, String> {
+        // SAFETY: the function takes a context and as many cells as the caller says; see the top of the file.
+        unsafe {
+            let function = self
+                .library
+                .get::<Call>(symbol.as_bytes())
+                .map_err(|error| error.to_string())?;
+            Ok(function(self.context, cells.as_mut_ptr()))
+        }
+    }
+
+    /// The number of the site where the last call failed, and as many raw values as asked for.
+    pub fn failure(&mut self, values: impl FnOnce(usize) -> usize) -> (usize, Vec<u64>) {
+        let mut raw: *const u64 = ptr::null();
+        // SAFETY: the context is alive; the pointer it gives is into it, to the values of the largest message.
+        unsafe {
+            let site = usize::try_from((self.failure)(self.context, &mut raw)).unwrap_or(0);
+            let count = values(site);
+            (site, (0..count).map(|at| *raw.add(at)).collect())
+        }
+    }
+
+    /// The message of the last failure as C programs see it.
+    pub fn error_text(&mut self) -> Option<CString> {
+        // SAFETY: the text ends with a zero and is copied before another call changes it.
+        unsafe {
+            let text = (self.error_text)(self.context);
+            (!text.is_null()).then(|| std::ffi::CStr::from_ptr(text).to_owned())
+        }
+    }
+
+    /// Takes a block that a call put into a cell.
+    pub fn block(&self, data: *mut c_void) -> Block {
+        // SAFETY: the size stands in front of every block; NULL has none.
+        let size = unsafe { (self.size)(data) };
+        Block {
+            data,
+            release: self.release,
+            size: usize::try_from(size).unwrap_or(0),
+        }
+    }
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        // SAFETY: made by `new` (or NULL), freed once, while the library is loaded.
+        unsafe { (self.free)(self.context) }
+    }
+}
+
+/// A type whose values are in blocks.
+pub trait Element: Copy {}
+
+impl Element for i8 {}
+impl Element for i16 {}
+impl Element for i32 {}
+impl Element for i64 {}
+impl Element for u8 {}
+impl Element for u16 {}
+impl Element for u32 {}
+impl Element for u64 {}
+impl Element for f32 {}
+impl Element for f64 {}
+
+impl Block {
+    /// The elements, which have the type that the parameter has.
+    pub fn elements<T: Element>(&self) -> Vec<T> {
+        if self.data.is_null() || self.size == 0 {
+            return Vec::new();
+        }
+        // SAFETY: a block holds so many elements, is aligned for all types, and every bit pattern is a value of `T`. Emitted
+        // code writes all cells of a result.
+        unsafe { std::slice::from_raw_parts(self.data.cast::<T>(), self.size).to_vec() }
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        // SAFETY: the block was given by a call, and is given back once. `Loaded` outlives it in `library`.
+        unsafe { (self.release)(self.data) }
+    }
+}
+
+/// Threads of an OpenMP run time sleep between parallel loops, in code that must not go when a library is closed: so
+/// the run time stays, once it is loaded.
+fn pin_openmp() {
+    #[cfg(target_os = "linux")]
+    const FLAGS: c_int = RTLD_NOW | RTLD_LOCAL | 0x4 | 0x1000;
+    #[cfg(not(target_os = "linux"))]
+    const FLAGS: c_int = RTLD_NOW | RTLD_LOCAL | 0x10 | 0x80;
+    for name in [
+        "libgomp.so.1",
+        "libomp.so.5",
+        "libomp.so",
+        "libiomp5.so",
+        "libomp.dylib",
+    ] {
+        // SAFETY: with RTLD_NOLOAD (the first number) nothing is loaded that was not, so no code runs.
+        let _ = unsafe { Library::open(Some(name), FLAGS) };
+    }
+}

@@ -1,0 +1,204 @@
+//! Programs that use every statement.
+
+/// The last procedure's names mean something in C.
+pub const STATEMENTS: &str = r#"
+proc scalars(x: i32, y: f64, result: out f64, other: out i32, unused: i64) {
+  let doubled: i32 = x + x
+  let ignored: i32 = x * 3i32
+  var sum: f64
+  var never: f32 = 1.5f32
+  sum = y + to_f64(doubled)
+  never = 2.5f32
+  if sum < 0.0f64 {
+    sum = neg(sum)
+  } else {
+    if sum > 100.0f64 { sum = 100.0f64 }
+  }
+  if x == 0i32 { } else { sum = sum + 1.0f64 }
+  other = select(x > 0i32, doubled, neg(doubled))
+  result = sum * y
+}
+
+proc loops(n: i64, result: out i64) {
+  var total: i64 = 0i64
+  for i < n {
+    for j < i + 1 {
+      total = total + {i*j - 2*i + 7}
+    }
+  }
+  var rest: i64 = total
+  var steps: i64 = 0i64
+  while (rest > 1i64) & (steps < 100i64) {
+    rest = select((rest & 1i64) == 1i64, (rest * 3i64) + 1i64, rest >> 1i64)
+    steps = steps + 1i64
+  }
+  result = (total * 1000i64) + steps
+}
+
+proc fill(n: i64, from: i64, to: write i32) {
+  for i < n {
+    to[i] = to_i32({from + i*i})
+  }
+}
+
+proc sum_of(n: i64, xs: read i32, result: out i32) {
+  var total: i32 = 0i32
+  for i < n { total = total + xs[i] }
+  result = total
+}
+
+proc squares(n: i64, cells: owned i32, size: out i64) {
+  alloc cells[n + 1]
+  call fill(n + 1i64, 0i64, buffer cells[0])
+  size = {n + 1}
+}
+
+proc calls(n: i64, result: write i32, total: out i32) {
+  buffer made: i32
+  buffer again: i32
+  var size: i64
+  call squares(n, owned made, out size)
+  var sum: i32
+  call sum_of(size, buffer made[0], out sum)
+  call squares(size, owned made, out size)
+  alloc again[2*n + 3]
+  copy again[1] = made[0] for n + 2
+  swap made, again
+  for i < n + 2 { result[i] = made[i + 1] }
+  free again
+  call sum_of({n + 1}, buffer result[1], out sum)
+  total = sum + 1i32
+  free made
+}
+
+proc small(n: i64, result: write f32) {
+  par for i < n {
+    buffer lanes: private f32
+    alloc lanes[4]
+    simd for j < 4 { lanes[j] = to_f32({i*4 + j}) }
+    var sum: f32 = 0.0f32
+    for k < 4 { sum = sum + lanes[k] }
+    result[i] = sum
+    free lanes
+  }
+}
+
+proc scratch(n: i64, m: i64, result: write i64) {
+  par for i < n {
+    buffer row: i64
+    buffer other: i64
+    alloc row[m]
+    alloc other[m]
+    for j < m { row[j] = {i*m + j} }
+    for k < m { other[m - 1 - k] = row[k] * 2i64 }
+    swap row, other
+    var sum: i64 = 0i64
+    for l < m { sum = sum + (row[l] * {l + 1}) }
+    result[i] = sum
+    free other
+    free row
+  }
+}
+
+proc grows(n: i64, result: owned i64, size: out i64) {
+  var room: i64 = 1i64
+  var used: i64 = 0i64
+  buffer cells: i64
+  buffer next: i64
+  alloc cells[1]
+  for i < n {
+    if used == room {
+      let doubled: i64 = room * 2i64
+      alloc next[doubled]
+      copy next[0] = cells[0] for used
+      swap cells, next
+      room = doubled
+    }
+    cells[used] = {i*i}
+    used = used + 1i64
+  }
+  alloc result[used]
+  copy result[0] = cells[0] for used
+  size = used
+  free next
+  free cells
+}
+
+proc picks(n: i64, xs: read f32, flags: read bool, kept: write f32, count: out i64) {
+  var at: i64 = 0i64
+  for i < n {
+    if flags[i] & (xs[i] > 0.5f32) {
+      kept[at] = xs[i]
+      at = at + 1i64
+    }
+  }
+  count = at
+}
+
+proc nothing() { }
+
+proc while(int: i64, free: read i32, exp: write i32, add_i32: out i32, ctx: i32, x': i32, é: i32) {
+  for own < int { exp[own] = (free[own] * ctx) + (x' - é) }
+  add_i32 = exp[int - 1]
+}
+"#;
+
+pub const FAILING: &str = r#"
+proc values(a: i8, b: u64, c: f32, d: f64, e: bool) {
+  check e else E0811("{} {} {} {} {}: 100% \"sure\"??!" 0:12-15, a, b, c, d, e)
+}
+
+proc divide(n: i64, xs: read i32, ys: read i32, result: owned i32) {
+  alloc result[n]
+  par for i < n {
+    check ys[i] != 0i32 else E0802("division by zero" 0:3-4)
+    result[i] = xs[i] / ys[i]
+  }
+}
+
+proc first(n: i64, bad: read bool, worse: read bool, result: write i64, done: out bool) {
+  buffer kept: i64
+  alloc kept[n + 1]
+  par for i < n {
+    buffer mine: i64
+    alloc mine[i + 1]
+    mine[i] = {i}
+    check not(bad[i]) else E0811("bad {} of {}" 0:5-9, i, n)
+    var got: i64
+    call inner(i, worse[i], out got)
+    result[i] = got + mine[i]
+    free mine
+  }
+  for j < n {
+    check not(worse[j]) else E0811("late {}" 0:13-14, j)
+    kept[j] = result[j]
+  }
+  done = true
+  free kept
+}
+
+proc inner(i: i64, worse: bool, result: out i64) {
+  buffer cells: i64
+  alloc cells[i + 2]
+  cells[i] = 5i64
+  if worse {
+    check {i} < 0i64 else E0801("worse {}" 0:7-8, i)
+  }
+  result = cells[i] + 1i64
+  free cells
+}
+
+proc simd_checks(n: i64, xs: read i32, result: write i32) {
+  simd for i < n {
+    check xs[i] >= 0i32 else E0806("negative {}" 0:1-2, xs[i])
+    result[i] = xs[i]
+  }
+}
+
+proc cubes(n: i64, m: i64, k: i64, result: out i64) {
+  buffer cells: f64
+  alloc cells[n*m*k]
+  result = {n*m*k}
+  free cells
+}
+"#;
