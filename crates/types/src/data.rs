@@ -285,7 +285,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-pub(crate) fn substitute_node(
+fn substitute_node(
     ty: &Type,
     data: DataId,
     own: &[Type],

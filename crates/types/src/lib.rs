@@ -22,13 +22,11 @@ mod sizes;
 mod solver;
 pub mod tree;
 mod unify;
-mod value_type;
 
 use almach_base::{Diagnostic, Name, Span};
 use checker::{Checker, DefState};
 
 pub use modules::{Loader, Module, Modules, imports_of, load_modules};
-pub use value_type::{NotAValueType, value_type};
 
 /// What checking a program gives.
 #[derive(Debug)]

@@ -134,7 +134,7 @@ impl Checker<'_> {
             (None, Some(element)) if self.may_broadcast(&left.ty) => (right, left, element),
             _ => {
                 if !self.constrain_operand(&left.ty, constraint, op, op_span, left.span) {
-                    return left.ty.clone();
+                    return self.any_type(left.span);
                 }
                 self.require_operand(right, &left.ty, why);
                 return left.ty.clone();
