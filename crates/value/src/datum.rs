@@ -412,6 +412,14 @@ fn free(mut pending: Vec<Value>) {
     }
 }
 
+/// As [`may_own_data`], but what others hold too is not freed here: giving up the reference is enough.
+fn may_own_deep_data(value: &Value) -> bool {
+    match value {
+        Value::Datum(Datum::Cell(cell)) => Arc::strong_count(cell) == 1,
+        other => may_own_data(other),
+    }
+}
+
 fn may_own_data(value: &Value) -> bool {
     match value {
         Value::Scalar(_) | Value::Vector(_) => false,
@@ -450,7 +458,7 @@ fn take_boxed(array: ArrayValue, pending: &mut Vec<Value>) {
 impl Cell {
     /// Gives up everything that may be deep.
     fn release(&mut self, pending: &mut Vec<Value>) {
-        pending.extend(self.fields.drain(..).filter(may_own_data));
+        pending.extend(self.fields.drain(..).filter(may_own_deep_data));
         if let Some(table) = self.table.take() {
             pending.push(Value::Datum(Datum::InTable { table, at: 0 }));
         }
@@ -460,7 +468,7 @@ impl Cell {
 impl NodeTable {
     fn release(&mut self, pending: &mut Vec<Value>) {
         for node in self.nodes.drain(..) {
-            pending.extend(node.fields.into_iter().filter(may_own_data));
+            pending.extend(node.fields.into_iter().filter(may_own_deep_data));
         }
     }
 }

@@ -10,19 +10,19 @@ use almach_base::Name;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-pub(super) fn allocate(name: Name, function: LoweredFunction) -> FunctionCode {
+pub(super) fn allocate(name: Name, function: LoweredFunction, sharing: super::Slots) -> FunctionCode {
     let mut flat = Flatten::default();
     flat.block(function.block);
-    let scalars = assign_slots(
-        function.scalars,
-        function.scalar_params,
-        flat.ranges(|mentions| &mut mentions.scalars),
-    );
-    let boxed = assign_slots(
-        function.boxed,
-        function.boxed_params,
-        flat.ranges(|mentions| &mut mentions.boxed),
-    );
+    let scalar_ranges = flat.ranges(|mentions| &mut mentions.scalars);
+    let boxed_ranges = flat.ranges(|mentions| &mut mentions.boxed);
+    let (scalars, boxed) = match sharing {
+        super::Slots::Shared => (
+            assign_slots(function.scalars, function.scalar_params, scalar_ranges),
+            assign_slots(function.boxed, function.boxed_params, boxed_ranges),
+        ),
+        #[cfg(test)]
+        super::Slots::Own => (own_slots(function.scalars), own_slots(function.boxed)),
+    };
     let mut rename = Rename {
         scalars: &scalars.slots,
         boxed: &boxed.slots,
@@ -84,6 +84,14 @@ fn assign_slots(registers: u32, params: u32, mut ranges: Vec<Range>) -> Slots {
         busy.push(Reverse((range.end, slot)));
     }
     Slots { slots, count }
+}
+
+#[cfg(test)]
+fn own_slots(registers: u32) -> Slots {
+    Slots {
+        slots: (0..registers).collect(),
+        count: registers,
+    }
 }
 
 /// Where registers of one file are mentioned.

@@ -177,13 +177,13 @@ pub(super) enum Instr {
     Drop(B),
 
     Size(Box<SizeInstr>),
-    /// An element of an array of scalars, at a loop's own index.
+    /// An element of an array of scalars, finished or open, at an index that is known to be good.
     Fetch {
         to: S,
         array: B,
         at: S,
     },
-    /// An element of any array, at a loop's own index.
+    /// An element of any array, finished or open, at an index that is known to be good.
     FetchAny(Box<FetchInstr>),
     /// `a[i]` of an array of scalars.
     Index {
@@ -196,6 +196,8 @@ pub(super) enum Instr {
     IndexAny(Box<IndexInstr>),
     SliceOf(Box<SliceInstr>),
     Update(Box<UpdateInstr>),
+    /// One scalar of an array of scalars.
+    UpdateScalar(Box<UpdateScalarInstr>),
 
     /// Starts an array that grows by pushing.
     Begin(Box<BeginInstr>),
@@ -211,8 +213,6 @@ pub(super) enum Instr {
         array: Use,
         cells: Cells,
     },
-    /// An element of an array that is open; `Ignored` indices never come here.
-    Cell(Box<FetchInstr>),
     SetCell(Box<SetCellInstr>),
     /// Ends what `Begin` or `Open` started.
     Finish {
@@ -333,6 +333,15 @@ pub(super) struct UpdateInstr {
     pub array: Use,
     pub parts: Box<[PartInput]>,
     pub value: Input,
+    pub site: Site,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct UpdateScalarInstr {
+    pub to: B,
+    pub array: Use,
+    pub at: IndexInput,
+    pub value: S,
     pub site: Site,
 }
 
@@ -630,7 +639,7 @@ impl Instr {
                 operands.read(at);
                 operands.write(to);
             }
-            Instr::FetchAny(fetch) | Instr::Cell(fetch) => {
+            Instr::FetchAny(fetch) => {
                 operands.peek(&mut fetch.array);
                 operands.read(&mut fetch.at);
                 fetch.to.visit(operands);
@@ -649,6 +658,7 @@ impl Instr {
             Instr::IndexAny(_)
             | Instr::SliceOf(_)
             | Instr::Update(_)
+            | Instr::UpdateScalar(_)
             | Instr::Begin(_)
             | Instr::PushAny(_)
             | Instr::SetCell(_)
@@ -684,6 +694,12 @@ impl Instr {
             Instr::Update(update) => {
                 visit_parts(&mut update.parts, operands);
                 update.value.visit(operands);
+                operands.take(&mut update.array);
+                operands.define(&mut update.to);
+            }
+            Instr::UpdateScalar(update) => {
+                operands.read(&mut update.at.reg);
+                operands.read(&mut update.value);
                 operands.take(&mut update.array);
                 operands.define(&mut update.to);
             }

@@ -17,6 +17,9 @@ mod lower;
 mod machine;
 mod whole;
 
+#[cfg(test)]
+mod tests;
+
 pub use error::RuntimeError;
 
 use crate::ir::{Entry, ForeignDef, Program, Type};
@@ -88,6 +91,16 @@ pub struct Interpreter {
     limits: Limits,
 }
 
+/// How registers become slots. Values do not depend on it, which is what tests compare.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Slots {
+    /// Values leave their slots at their last use, and slots serve one register after the other.
+    Shared,
+    /// Every register has a slot of its own, and keeps its value.
+    #[cfg(test)]
+    Own,
+}
+
 /// An entry with the Core types of its function.
 #[derive(Debug)]
 struct EntryPoint {
@@ -101,6 +114,10 @@ struct EntryPoint {
 impl Interpreter {
     /// Compiles a program. It fails only where the program breaks the rules of Core, which is a compiler's bug.
     pub fn new(program: &Program) -> Result<Interpreter, Box<Diagnostic>> {
+        Interpreter::compile(program, Slots::Shared)
+    }
+
+    fn compile(program: &Program, slots: Slots) -> Result<Interpreter, Box<Diagnostic>> {
         let facts = lower::ProgramFacts::new(program);
         let mut spans = Vec::new();
         let mut functions = Vec::with_capacity(program.functions.len());
@@ -109,8 +126,10 @@ impl Interpreter {
                 let what = format!("`{}` cannot be interpreted: {what}", function.name);
                 Box::new(compiler_bug(function.span, what))
             })?;
-            liveness::mark(&mut lowered.block, lowered.boxed);
-            functions.push(allocate::allocate(function.name.clone(), lowered));
+            if slots == Slots::Shared {
+                liveness::mark(&mut lowered.block, lowered.boxed);
+            }
+            functions.push(allocate::allocate(function.name.clone(), lowered, slots));
         }
         let entries: Result<Vec<EntryPoint>, Box<Diagnostic>> = program
             .entries

@@ -3,7 +3,7 @@
 use super::{Given, Loc, Lower, Lowered, output_of};
 use crate::interp::code::{
     AssertInstr, CoerceInstr, FastOp, ForeignInstr, IndexInput, IndexInstr, Instr, LiteralInstr, PartInput,
-    PartialInstr, S, SliceInstr, TraceInstr, UpdateInstr, Use,
+    PartialInstr, S, SliceInstr, TraceInstr, UpdateInstr, UpdateScalarInstr, Use,
 };
 use crate::interp::convert::border_type;
 use crate::ir::{Atom, ForeignId, Param, SlicePart, Type};
@@ -286,8 +286,19 @@ impl Lower<'_, '_> {
         let site = self.site(span);
         let parts = self.parts(parts)?;
         let value = self.atom(value)?;
-        let value = self.input(&value)?;
         let to = self.boxed();
+        if let (Loc::Scalar(..) | Loc::Const(_), [PartInput::At(at)]) = (&value, &*parts) {
+            let value = self.scalar_of(&value)?;
+            self.emit(Instr::UpdateScalar(Box::new(UpdateScalarInstr {
+                to,
+                array: Use::of(array),
+                at: *at,
+                value,
+                site,
+            })));
+            return Ok(Loc::Boxed(to));
+        }
+        let value = self.input(&value)?;
         self.emit(Instr::Update(Box::new(UpdateInstr {
             to,
             array: Use::of(array),

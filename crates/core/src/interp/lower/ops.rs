@@ -107,7 +107,7 @@ impl Lower<'_, '_> {
         self.whole(whole, &op.args, values, site)
     }
 
-    /// The element of an array at a loop's index.
+    /// The element of an array at an index that is known to be good.
     fn fetch(&mut self, array: B, at: S, to: Output) {
         match to {
             Output::Ignored => {}
@@ -403,11 +403,7 @@ impl Lower<'_, '_> {
             return Err("an operator takes two parameters".to_owned());
         };
         let cell = self.bind_new(left);
-        self.emit(Instr::Cell(Box::new(FetchInstr {
-            to: output_of(&cell),
-            array: open,
-            at: index,
-        })));
+        self.fetch(open, index, output_of(&cell));
         self.enter(function, &[(right, array)], at, &[(left, cell)])?;
         let (_, given) = self.body(&function.body)?;
         let [value] = given.as_slice() else {

@@ -5,7 +5,8 @@ use super::{Exit, Slot};
 use crate::interp::code::{
     B, BeginInstr, Cells, CoerceInstr, ConstructInstr, FastOp, FieldInstr, ForeignInstr, Held, IndexInput,
     IndexInstr, Input, Instr, Last, LiteralInstr, MakeTuplesInstr, Output, PackInstr, PartialInstr,
-    PushInstr, S, SetCellInstr, Shape, SliceInstr, TraceInstr, UpdateInstr, Use, WholeInstr,
+    PushInstr, S, SetCellInstr, Shape, SliceInstr, TraceInstr, UpdateInstr, UpdateScalarInstr, Use,
+    WholeInstr,
 };
 use crate::interp::error::{Fail, FailKind, Site};
 use crate::interp::whole::{self, Part};
@@ -72,6 +73,10 @@ impl Step<'_> {
                 Instr::Fast { op, to, left, right } => {
                     self.set(*to, fast(*op, self.get(*left), self.get(*right)));
                 }
+                Instr::Move(to, from) => {
+                    let value = self.slot(*from);
+                    self.put_slot(*to, value);
+                }
                 Instr::Ternary {
                     function,
                     to,
@@ -84,11 +89,13 @@ impl Step<'_> {
                     self.partial(partial)?;
                 }
                 Instr::Fetch { to, array, at: index } => {
-                    let raw = match &self.boxed[array.0 as usize] {
-                        Slot::Value(Value::Array(array)) => match &array.elements {
-                            Elements::Scalars(buffer) => buffer.get_raw(self.get(*index) as usize),
-                            _ => None,
-                        },
+                    let elements = match &self.boxed[array.0 as usize] {
+                        Slot::Value(Value::Array(array)) => Some(&array.elements),
+                        Slot::Open(array) => Some(&array.elements),
+                        _ => None,
+                    };
+                    let raw = match elements {
+                        Some(Elements::Scalars(buffer)) => buffer.get_raw(self.get(*index) as usize),
                         _ => None,
                     };
                     match raw {
@@ -187,11 +194,6 @@ impl Step<'_> {
     #[inline(never)]
     fn large(&mut self, instr: &Instr) -> Result<(), Fail> {
         match instr {
-            Instr::Move(to, from) => {
-                let value = self.slot(*from);
-                self.put_slot(*to, value);
-                Ok(())
-            }
             Instr::Value(to, value) => {
                 self.put(*to, value.clone());
                 Ok(())
@@ -206,13 +208,14 @@ impl Step<'_> {
                 self.set(size.to, found as u64);
                 Ok(())
             }
-            Instr::FetchAny(fetch) | Instr::Cell(fetch) => {
+            Instr::FetchAny(fetch) => {
                 let at = self.get(fetch.at) as usize;
                 self.element(fetch.array, at, &fetch.to)
             }
             Instr::IndexAny(index) => self.index(index),
             Instr::SliceOf(slice) => self.slice(slice),
             Instr::Update(update) => self.update(update),
+            Instr::UpdateScalar(update) => self.update_scalar(update),
             Instr::Begin(begin) => self.begin(begin),
             Instr::PushAny(push) => self.push(push),
             Instr::Open { to, array, cells } => self.open(*to, *array, *cells),
@@ -239,6 +242,7 @@ impl Step<'_> {
             Instr::Foreign(foreign) => self.foreign(foreign),
             Instr::Bug(what) => Err(bug(what)),
             Instr::Const(..)
+            | Instr::Move(..)
             | Instr::Copy(..)
             | Instr::Unary { .. }
             | Instr::Binary { .. }
@@ -349,7 +353,11 @@ impl Step<'_> {
     }
 
     fn load_all(&mut self, inputs: &[Input]) -> Result<Vec<Value>, Fail> {
-        inputs.iter().map(|input| self.load(input)).collect()
+        let mut values = Vec::with_capacity(inputs.len());
+        for input in inputs {
+            values.push(self.load(input)?);
+        }
+        Ok(values)
     }
 
     fn store(&mut self, value: Value, output: &Output) -> Result<(), Fail> {
@@ -458,25 +466,25 @@ impl Step<'_> {
 
     fn update(&mut self, update: &UpdateInstr) -> Result<(), Fail> {
         let parts = self.parts(&update.parts);
-        // The commonest update: one scalar of an array of scalars.
-        if let (Input::Scalar(value, _), [Part::At(at)]) = (&update.value, parts.as_slice()) {
-            let raw = self.get(*value);
-            let mut array = self.array_value(update.array)?;
-            let len = array.len;
-            let written = match (&mut Arc::make_mut(&mut array).elements, usize::try_from(*at)) {
-                (Elements::Scalars(buffer), Ok(at)) => buffer.set_raw(at, raw),
-                _ => false,
-            };
-            if !written {
-                let kind = FailKind::failure(Failure::IndexOutOfBounds, [*at, len as i128]);
-                return Err(kind.at(update.site));
-            }
-            self.put(update.to, Value::Array(array));
-            return Ok(());
-        }
         let value = self.load(&update.value)?;
         let mut array = self.array_value(update.array)?;
         whole::update(Arc::make_mut(&mut array), &parts, value).map_err(|kind| kind.at(update.site))?;
+        self.put(update.to, Value::Array(array));
+        Ok(())
+    }
+
+    fn update_scalar(&mut self, update: &UpdateScalarInstr) -> Result<(), Fail> {
+        let (at, raw) = (self.get(update.at.reg), self.get(update.value));
+        let mut array = self.array_value(update.array)?;
+        let len = array.len;
+        let written = match (&mut Arc::make_mut(&mut array).elements, usize::try_from(at)) {
+            (Elements::Scalars(buffer), Ok(at)) => buffer.set_raw(at, raw),
+            (Elements::Scalars(_), Err(_)) => false,
+            _ => return Err(bug("a scalar for an array of others")),
+        };
+        if !written {
+            return Err(out_of_bounds(at, update.at.ty, len).at(update.site));
+        }
         self.put(update.to, Value::Array(array));
         Ok(())
     }
