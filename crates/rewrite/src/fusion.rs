@@ -147,7 +147,11 @@ impl Fuser<'_> {
         };
         if producer_after == Producer::Stays {
             // What it reads now has other readers: as many as it had here.
-            for _ in taker.args.iter().filter(|arg| position(arg, &made.pattern).is_some()) {
+            for _ in taker
+                .args
+                .iter()
+                .filter(|arg| position(arg, &made.pattern).is_some())
+            {
                 giver.args.iter().for_each(|arg| self.uses.add(arg));
             }
         }
