@@ -268,19 +268,22 @@ impl<'a> Elaborator<'a> {
         self.emit_binary(BinOp::Sub, left, right, span)
     }
 
-    /// How many steps fit into an extent: `ceil(extent / step)`, none where it is negative.
+    /// How many steps fit into an extent: `ceil(extent / step)`. A negative extent stays negative: a slice that ends
+    /// before it begins has a negative size, which is an error when the program runs.
     fn count(&mut self, extent: Atom, step: Atom, span: Span) -> Res<Atom> {
         if step == i64_atom(1) {
-            let size = self.size_of(&Static::Dynamic(extent.clone()), span)?;
-            if self.builder.env.is_not_negative(&size) {
-                return Ok(extent);
-            }
-            return self.emit_binary(BinOp::Max, extent, i64_atom(0), span);
+            return Ok(extent);
         }
-        let extent = self.emit_binary(BinOp::Max, extent, i64_atom(0), span)?;
-        let more = self.emit_binary(BinOp::Sub, step.clone(), i64_atom(1), span)?;
-        let sum = self.emit_binary(BinOp::Add, extent, more, span)?;
-        self.emit_binary(BinOp::Div, sum, step, span)
+        let size = self.size_of(&Static::Dynamic(extent.clone()), span)?;
+        let more = self.difference(step.clone(), i64_atom(1), span)?;
+        if self.builder.env.is_not_negative(&size) {
+            let sum = self.emit_binary(BinOp::Add, extent, more, span)?;
+            return self.emit_binary(BinOp::Div, sum, step, span);
+        }
+        let positive = self.emit_binary(BinOp::Max, extent.clone(), i64_atom(0), span)?;
+        let sum = self.emit_binary(BinOp::Add, positive, more, span)?;
+        let count = self.emit_binary(BinOp::Div, sum, step, span)?;
+        self.emit_binary(BinOp::Min, count, extent, span)
     }
 
     /// The type of the part that an update replaces.
