@@ -131,6 +131,7 @@ impl<'a> Checker<'a> {
             if group.cyclic {
                 self.require_rec(&members);
             }
+            self.solver.unknown_sizes = 0;
             self.check_group(&members, group.cyclic);
         }
     }

@@ -338,12 +338,25 @@ impl Checker<'_> {
             (Some(ty), _)
                 if matches!(self.solver.head(ty), Type::Array(..)) && !self.solver.has_open_size(ty) =>
             {
-                diagnostic.help(format!(
-                    "if they are equal, say so: `… :> {expected_type}` checks it at run time"
-                ))
+                match self.unknown_in(expected) {
+                    Some(unknown) => diagnostic.help(format!(
+                        "if they are equal, name that size, `let {unknown} = length …`, and say so of both: `… :> {expected_type}` is checked at run time"
+                    )),
+                    None => diagnostic.help(format!(
+                        "if they are equal, say so: `… :> {expected_type}` checks it at run time"
+                    )),
+                }
             }
             _ => diagnostic.help("if they are equal, say so with `… :> type`: it is checked at run time"),
         }
+    }
+
+    /// The name of a size in it that the program has no name for.
+    fn unknown_in(&self, size: &Size) -> Option<Name> {
+        self.solver.size(size).free_vars().into_iter().find_map(|var| {
+            let info = self.solver.var_info(var)?;
+            matches!(info.kind, VarKind::Unknown(_)).then(|| info.var.name.clone())
+        })
     }
 
     /// Where each size was bound.

@@ -94,6 +94,8 @@ pub(crate) struct Solver {
     /// What variables were before they changed, while an attempt is made that may be taken back.
     undo: Vec<Undo>,
     attempts: u32,
+    /// How many unknown sizes the definitions now being inferred have, so that each has a name of its own.
+    pub unknown_sizes: u32,
 }
 
 enum Undo {
@@ -207,7 +209,17 @@ impl Solver {
 
     /// A size nobody knows before run time.
     pub fn unknown_size(&mut self, span: Span, which: impl Into<String>) -> Size {
-        Poly::var(self.fresh_var(Name::from("k"), span, VarKind::Unknown(which.into())))
+        let name = self.unknown_name();
+        Poly::var(self.fresh_var(name, span, VarKind::Unknown(which.into())))
+    }
+
+    /// `k`, `k2`, `k3`, …
+    pub fn unknown_name(&mut self) -> Name {
+        self.unknown_sizes += 1;
+        match self.unknown_sizes {
+            1 => Name::from("k"),
+            more => Name::from(format!("k{more}").as_str()),
+        }
     }
 
     pub fn fresh_reference(&mut self, span: Span, name: String) -> u32 {

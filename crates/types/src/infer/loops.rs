@@ -254,8 +254,9 @@ impl Checker<'_> {
     }
 
     fn rename_unknown(&mut self, var: &Var) {
+        let name = self.solver.unknown_name();
         if let Some(info) = self.solver.var_mut(var) {
-            info.var.name = Name::from("k");
+            info.var.name = name;
         }
     }
 
