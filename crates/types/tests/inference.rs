@@ -64,7 +64,7 @@ def pipe x = x |> (+ 1) |> (* 2)
             apply_pair : ('a -> 'b, 'a -> 'c) -> 'a -> ('b, 'c)
             pick : bool -> 'a -> 'a -> 'a
             add3 : 'a -> 'a -> 'a -> 'a  -- 'a is a number
-            inc : i32 -> i32
+            inc : 'a -> 'a  -- 'a is a number
             local : 'a -> ('a, bool)
             curried : i64 -> i64 -> i64
             flip : ('a -> 'b -> 'c) -> 'b -> 'a -> 'c

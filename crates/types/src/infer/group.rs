@@ -537,7 +537,9 @@ impl<'a> Checker<'a> {
             } = inferred;
             let scheme = match (member.recursion, &common) {
                 (Recursion::Monomorphic, Some(common)) => common.clone(),
-                _ if member.ast.params.is_empty() => {
+                // A value has one type, so that its literals are solved once and it can be computed once. For a function
+                // neither matters, and `def f = compose g h` is as general as `def f x = compose g h x`.
+                _ if member.ast.params.is_empty() && !matches!(self.solver.head(&ty), Type::Function(_)) => {
                     let closed = self.solver.resolve(&ty);
                     self.solver.lower(&closed, self.solver.level);
                     self.generalise(&[], &member.types, &member.sizes)
