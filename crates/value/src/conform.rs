@@ -103,13 +103,14 @@ impl<'t> Check<'t, '_> {
                 Ok(())
             }
             (Value::Tuple(fields), ValueType::Tuple(types)) if fields.len() == types.len() => {
-                for (index, (field, ty)) in fields.iter().zip(types).enumerate() {
+                // Backwards, so that the first is looked at first.
+                for (index, (field, ty)) in fields.iter().zip(types).enumerate().rev() {
                     self.part(&next, field.clone(), ty, format!(".{index}"));
                 }
                 Ok(())
             }
             (Value::Tuple(fields), ValueType::Record(types)) if fields.len() == types.len() => {
-                for (field, (name, ty)) in fields.iter().zip(types) {
+                for (field, (name, ty)) in fields.iter().zip(types).rev() {
                     self.part(&next, field.clone(), ty, format!(".{name}"));
                 }
                 Ok(())
@@ -186,7 +187,7 @@ impl<'t> Check<'t, '_> {
                 self.elements(next, inner, ty)
             }
             (Elements::Boxed(values), ValueType::Sum(_) | ValueType::Recursive(_)) => {
-                for (index, value) in values.iter().enumerate() {
+                for (index, value) in values.iter().enumerate().rev() {
                     self.part(next, value.clone(), element, format!("[{index}]"));
                 }
                 Ok(())
@@ -221,7 +222,7 @@ impl<'t> Check<'t, '_> {
             let found = format!("{} with {} fields", definition.name, fields.len());
             return Err(self.wrong(&next, found));
         }
-        for (index, field) in fields.into_iter().enumerate() {
+        for (index, field) in fields.into_iter().enumerate().rev() {
             let Some(ty) = sum.field(constructor, index) else {
                 continue;
             };

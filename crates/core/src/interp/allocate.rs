@@ -4,8 +4,9 @@
 //! mention, and to the end of every loop that mentions it from outside. Frames stay small, which is what makes deep
 //! recursion cheap.
 
-use super::code::{B, FunctionCode, Instr, Node, Operands, S, Use};
+use super::code::{B, FunctionCode, Instr, Node, S, Use};
 use super::lower::LoweredFunction;
+use super::operands::Operands;
 use almach_base::Name;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

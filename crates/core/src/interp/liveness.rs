@@ -15,7 +15,8 @@
 //! the whole loop, except those it carries, which die at their last use in an iteration and get their next value at
 //! its end.
 
-use super::code::{B, Instr, Last, Node, Operands, S, Use};
+use super::code::{B, Instr, Last, Node, S, Use};
+use super::operands::Operands;
 
 /// Beyond this many, a branch leaves what others read to be freed with the frame: chains of branches would otherwise
 /// carry a quadratic number of drops.

@@ -1,6 +1,7 @@
 //! The machine: frames on a stack of its own, one loop over instructions.
 
 mod access;
+mod arrays;
 mod step;
 
 use super::code::{CallInstr, FunctionCode, Instr, Last, Use};

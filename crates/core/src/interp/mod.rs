@@ -15,6 +15,7 @@ mod error;
 mod liveness;
 mod lower;
 mod machine;
+mod operands;
 mod whole;
 
 #[cfg(test)]

@@ -3,17 +3,15 @@
 use super::access::{element_into, size_at};
 use super::{Exit, Slot};
 use crate::interp::code::{
-    B, BeginInstr, Cells, CoerceInstr, ConstructInstr, FastOp, FieldInstr, ForeignInstr, Held, IndexInput,
-    IndexInstr, Input, Instr, Last, LiteralInstr, MakeTuplesInstr, Output, PackInstr, PartialInstr,
-    PushInstr, S, SetCellInstr, Shape, SliceInstr, TraceInstr, UpdateInstr, UpdateScalarInstr, Use,
-    WholeInstr,
+    B, CoerceInstr, ConstructInstr, FastOp, FieldInstr, ForeignInstr, Held, IndexInstr, Input, Instr, Last,
+    Output, PartialInstr, S, TraceInstr, Use, WholeInstr,
 };
 use crate::interp::error::{Fail, FailKind, Site};
-use crate::interp::whole::{self, Part};
+use crate::interp::whole;
 use crate::interp::{Host, Limits};
 use crate::ir::ForeignDef;
 use almach_value::raw::RawScalar;
-use almach_value::{ArrayValue, Datum, ElementShape, Elements, Failure, Scalar, ScalarType, Value};
+use almach_value::{ArrayValue, Datum, Elements, Failure, Scalar, ScalarType, Value};
 use std::sync::Arc;
 
 /// One function's slots while it runs.
@@ -25,18 +23,18 @@ pub(super) struct Step<'a> {
     pub foreign: &'a [ForeignDef],
 }
 
-fn bug(what: &str) -> Fail {
+pub(super) fn bug(what: &str) -> Fail {
     FailKind::bug(what).at(Site::NONE)
 }
 
 impl Step<'_> {
     #[inline(always)]
-    fn get(&self, reg: S) -> u64 {
+    pub(super) fn get(&self, reg: S) -> u64 {
         self.scalars[reg.0 as usize]
     }
 
     #[inline(always)]
-    fn set(&mut self, reg: S, raw: u64) {
+    pub(super) fn set(&mut self, reg: S, raw: u64) {
         self.scalars[reg.0 as usize] = raw;
     }
 
@@ -279,7 +277,7 @@ impl Step<'_> {
         }
     }
 
-    fn slot(&mut self, from: Use) -> Slot {
+    pub(super) fn slot(&mut self, from: Use) -> Slot {
         let slot = &mut self.boxed[from.reg.0 as usize];
         match from.last {
             Last::Yes => std::mem::take(slot),
@@ -287,11 +285,11 @@ impl Step<'_> {
         }
     }
 
-    fn put_slot(&mut self, to: B, slot: Slot) {
+    pub(super) fn put_slot(&mut self, to: B, slot: Slot) {
         self.boxed[to.0 as usize] = slot;
     }
 
-    fn put(&mut self, to: B, value: Value) {
+    pub(super) fn put(&mut self, to: B, value: Value) {
         self.put_slot(to, Slot::Value(value));
     }
 
@@ -303,7 +301,7 @@ impl Step<'_> {
         }
     }
 
-    fn array_value(&mut self, from: Use) -> Result<Arc<ArrayValue>, Fail> {
+    pub(super) fn array_value(&mut self, from: Use) -> Result<Arc<ArrayValue>, Fail> {
         match self.value(from)? {
             Value::Array(array) => Ok(array),
             _ => Err(bug("an array that is none")),
@@ -311,7 +309,7 @@ impl Step<'_> {
     }
 
     /// An array to look at, finished or open.
-    fn array(&self, reg: B) -> Result<&ArrayValue, Fail> {
+    pub(super) fn array(&self, reg: B) -> Result<&ArrayValue, Fail> {
         match &self.boxed[reg.0 as usize] {
             Slot::Value(Value::Array(array)) => Ok(array),
             Slot::Open(array) => Ok(array),
@@ -319,7 +317,7 @@ impl Step<'_> {
         }
     }
 
-    fn opened(&mut self, reg: B) -> Result<&mut ArrayValue, Fail> {
+    pub(super) fn opened(&mut self, reg: B) -> Result<&mut ArrayValue, Fail> {
         match &mut self.boxed[reg.0 as usize] {
             Slot::Open(array) => Ok(array),
             _ => Err(bug("an array that is not open")),
@@ -335,7 +333,7 @@ impl Step<'_> {
     }
 
     /// A value as one.
-    fn load(&mut self, input: &Input) -> Result<Value, Fail> {
+    pub(super) fn load(&mut self, input: &Input) -> Result<Value, Fail> {
         Ok(match input {
             Input::Scalar(reg, ty) => Value::Scalar(Scalar::from_raw(*ty, self.get(*reg))),
             Input::Lanes(regs, ty) => {
@@ -441,186 +439,6 @@ impl Step<'_> {
         }
     }
 
-    fn parts(&self, parts: &[crate::interp::code::PartInput]) -> Vec<Part> {
-        use crate::interp::code::PartInput;
-        parts
-            .iter()
-            .map(|part| match part {
-                PartInput::At(IndexInput { reg, ty }) => Part::At(integer(self.get(*reg), *ty)),
-                PartInput::Slice { begin, count, step } => Part::Slice {
-                    begin: self.get(*begin) as i64,
-                    count: self.get(*count) as i64,
-                    step: self.get(*step) as i64,
-                },
-            })
-            .collect()
-    }
-
-    fn slice(&mut self, slice: &SliceInstr) -> Result<(), Fail> {
-        let parts = self.parts(&slice.parts);
-        let array = self.array(slice.array)?;
-        let part = whole::slice(array, &parts).map_err(|kind| kind.at(slice.site))?;
-        self.put(slice.to, part);
-        Ok(())
-    }
-
-    fn update(&mut self, update: &UpdateInstr) -> Result<(), Fail> {
-        let parts = self.parts(&update.parts);
-        let value = self.load(&update.value)?;
-        let mut array = self.array_value(update.array)?;
-        whole::update(Arc::make_mut(&mut array), &parts, value).map_err(|kind| kind.at(update.site))?;
-        self.put(update.to, Value::Array(array));
-        Ok(())
-    }
-
-    fn update_scalar(&mut self, update: &UpdateScalarInstr) -> Result<(), Fail> {
-        let (at, raw) = (self.get(update.at.reg), self.get(update.value));
-        let mut array = self.array_value(update.array)?;
-        let len = array.len;
-        let written = match (&mut Arc::make_mut(&mut array).elements, usize::try_from(at)) {
-            (Elements::Scalars(buffer), Ok(at)) => buffer.set_raw(at, raw),
-            (Elements::Scalars(_), Err(_)) => false,
-            _ => return Err(bug("a scalar for an array of others")),
-        };
-        if !written {
-            return Err(out_of_bounds(at, update.at.ty, len).at(update.site));
-        }
-        self.put(update.to, Value::Array(array));
-        Ok(())
-    }
-
-    fn shape(&self, shape: &Shape, site: Site) -> Result<ElementShape, Fail> {
-        Ok(match shape {
-            Shape::Scalar(ty) => ElementShape::Scalar(*ty),
-            Shape::Vector(width, ty) => ElementShape::Vector(*width, *ty),
-            Shape::Tuple(parts) => {
-                let parts: Result<Vec<_>, _> = parts.iter().map(|part| self.shape(part, site)).collect();
-                ElementShape::Tuple(parts?)
-            }
-            Shape::Row(size, element) => {
-                let size = self.get(*size) as i64;
-                let size = whole::size(size).map_err(|kind| kind.at(site))?;
-                ElementShape::Row(size, Box::new(self.shape(element, site)?))
-            }
-            Shape::Jagged(element) => ElementShape::Jagged(Box::new(self.shape(element, site)?)),
-            Shape::Boxed => ElementShape::Boxed,
-        })
-    }
-
-    fn begin(&mut self, begin: &BeginInstr) -> Result<(), Fail> {
-        let shape = self.shape(&begin.shape, begin.site)?;
-        let capacity = whole::size(self.get(begin.capacity) as i64).map_err(|kind| kind.at(begin.site))?;
-        self.limits
-            .room_for(capacity, &shape)
-            .map_err(|kind| kind.at(begin.site))?;
-        let array = ArrayValue::with_capacity(&shape, capacity);
-        self.put_slot(begin.to, Slot::Open(Box::new(array)));
-        Ok(())
-    }
-
-    fn push(&mut self, push: &PushInstr) -> Result<(), Fail> {
-        let value = self.load(&push.value)?;
-        let limits = self.limits;
-        let array = self.opened(push.array)?;
-        array
-            .push(value)
-            .map_err(|wrong| FailKind::bug(format!("an element does not fit: {wrong}")).at(push.site))?;
-        if let Elements::Jagged { inner, .. } = &array.elements {
-            limits
-                .room_for(inner.len, &inner.element_shape())
-                .map_err(|kind| kind.at(push.site))?;
-        }
-        Ok(())
-    }
-
-    fn open(&mut self, to: B, array: Use, cells: Cells) -> Result<(), Fail> {
-        let array = self.array_value(array)?;
-        let open = match cells {
-            Cells::Flat => Arc::unwrap_or_clone(array),
-            Cells::Separate => ArrayValue {
-                len: array.len,
-                elements: Elements::Boxed(array.values().collect()),
-            },
-        };
-        self.put_slot(to, Slot::Open(Box::new(open)));
-        Ok(())
-    }
-
-    fn set_cell(&mut self, set: &SetCellInstr) -> Result<(), Fail> {
-        let at = self.get(set.at) as usize;
-        if let Input::Scalar(reg, _) = set.value {
-            let raw = self.get(reg);
-            if let Elements::Scalars(buffer) = &mut self.opened(set.array)?.elements
-                && buffer.set_raw(at, raw)
-            {
-                return Ok(());
-            }
-            return Err(bug("a cell that is not there"));
-        }
-        let value = self.load(&set.value)?;
-        let array = self.opened(set.array)?;
-        match &mut array.elements {
-            // Cells held one by one may be of any size.
-            Elements::Boxed(cells) => match cells.get_mut(at) {
-                Some(cell) => {
-                    *cell = value;
-                    Ok(())
-                }
-                None => Err(bug("a cell that is not there")),
-            },
-            _ => array
-                .set(at, &value)
-                .map_err(|wrong| bug(&format!("a cell does not fit: {wrong}"))),
-        }
-    }
-
-    fn finish(&mut self, to: B, array: Use) -> Result<(), Fail> {
-        match self.slot(array) {
-            Slot::Open(array) => {
-                self.put(to, Value::array(*array));
-                Ok(())
-            }
-            _ => Err(bug("an array that is not open")),
-        }
-    }
-
-    fn pack(&mut self, pack: &PackInstr) -> Result<(), Fail> {
-        let shape = self.shape(&pack.shape, pack.site)?;
-        let cells = match self.slot(pack.array) {
-            Slot::Open(array) => match array.elements {
-                Elements::Boxed(cells) => cells,
-                _ => return Err(bug("cells that are not separate")),
-            },
-            _ => return Err(bug("an array that is not open")),
-        };
-        let array = ArrayValue::from_values(&shape, cells)
-            .map_err(|wrong| bug(&format!("cells do not fit together: {wrong}")))?;
-        self.put(pack.to, Value::array(array));
-        Ok(())
-    }
-
-    fn make_tuples(&mut self, make: &MakeTuplesInstr) -> Result<(), Fail> {
-        let len = self.get(make.len) as i64;
-        let len = usize::try_from(len).unwrap_or(0);
-        let parts: Result<Vec<_>, _> = make.parts.iter().map(|part| self.array_value(*part)).collect();
-        let array = ArrayValue::tuples(len, parts?).map_err(|wrong| bug(&wrong.to_string()))?;
-        self.put(make.to, Value::array(array));
-        Ok(())
-    }
-
-    fn literal(&mut self, literal: &LiteralInstr) -> Result<(), Fail> {
-        let shape = self.shape(&literal.shape, literal.site)?;
-        let mut array = ArrayValue::with_capacity(&shape, literal.elements.len());
-        for element in &literal.elements {
-            let value = self.load(element)?;
-            array
-                .push(value)
-                .map_err(|wrong| bug(&format!("an element does not fit: {wrong}")))?;
-        }
-        self.put(literal.to, Value::array(array));
-        Ok(())
-    }
-
     fn construct(&mut self, construct: &ConstructInstr) -> Result<(), Fail> {
         let fields = self.load_all(&construct.fields)?;
         let value = match construct.held {
@@ -715,6 +533,6 @@ pub(super) fn integer(raw: u64, ty: ScalarType) -> i128 {
     Scalar::from_raw(ty, raw).as_integer().unwrap_or(0)
 }
 
-fn out_of_bounds(raw: u64, ty: ScalarType, size: usize) -> FailKind {
+pub(super) fn out_of_bounds(raw: u64, ty: ScalarType, size: usize) -> FailKind {
     FailKind::failure(Failure::IndexOutOfBounds, [integer(raw, ty), size as i128])
 }
