@@ -13,6 +13,8 @@ use std::rc::Rc;
 impl<'a> Elaborator<'a> {
     /// The data type of Core for a data type at arguments.
     pub(crate) fn data_type(&mut self, id: tree::DataId, args: &Rc<[Ty]>, span: Span) -> Res<DataId> {
+        // `Maybe ([n]t)` and `Maybe ([?]t)` hold the same values, and one may be used as the other.
+        let args: &Rc<[Ty]> = &args.iter().map(Ty::without_sizes).collect();
         let key = (id, args.clone());
         if let Some(known) = self.data.get(&key) {
             return Ok(*known);

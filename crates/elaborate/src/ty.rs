@@ -85,6 +85,24 @@ impl Ty {
         }
     }
 
+    /// The type with every size of its own: what a data type stores, whatever is known about sizes outside.
+    pub fn without_sizes(&self) -> Ty {
+        let all = |parts: &[Ty]| parts.iter().map(Ty::without_sizes).collect();
+        match self {
+            Ty::Scalar(_) | Ty::Vector(..) | Ty::Reference | Ty::Function(_) => self.clone(),
+            Ty::Tuple(parts) => Ty::Tuple(all(parts)),
+            Ty::Record(fields) => Ty::Record(
+                fields
+                    .iter()
+                    .map(|(name, ty)| (name.clone(), ty.without_sizes()))
+                    .collect(),
+            ),
+            Ty::Array(_, element) => Ty::Array(Extent::Unknown, Rc::new(element.without_sizes())),
+            Ty::Data(id, args) => Ty::Data(*id, all(args)),
+            Ty::Node(id, args) => Ty::Node(*id, all(args)),
+        }
+    }
+
     /// Counts nodes, giving up above `limit`: types that grow without end are found before they fill memory.
     pub fn is_larger_than(&self, limit: usize) -> bool {
         let mut left = limit;

@@ -80,9 +80,9 @@ fn recursive_data_in_parallel() {
         "def f (l: List i32) = foreach x in l with new, old do x |> (\\y -> case y of | #Nil -> #Nil | #Cons h t -> #Cons h (new t))\n",
         "def step new node = case node of | #Nil -> #Nil | #Cons h t -> #Cons (h * 2) (new t)\n\
          def f (l: List i32) = foreach x in l with new, old do step new x\n",
+        // Inside another data type there are data, not references.
         "data State 'r = Open 'r | Shut i32\ndata P = P (State P) (State P)\n\
-         def f (p: P) = foreach x in p with new, old do (case x of | #P a b -> \
-           let go s = (case s of | Open r -> Open (new r) | Shut k -> Shut k) in #P (go a) (go b))\n",
+         def f (p: P) = foreach x in p with new, old do (case x of | #P a b -> #P b a)\n",
         "data Rose = Rose i32 ([]Rose)\n\
          def f (r: Rose) = foreach x in r with new, old do (case x of | #Rose v kids -> #Rose (v + i32 (length kids)) (map new kids))\n",
         "data Even = Zero | FromOdd Odd\ndata Odd = FromEven Even\n\
@@ -207,6 +207,33 @@ fn jagged_and_regular() {
         "def f (xss: [][?]i32) = map (scan (+) 0) xss |> map (reduce max 0)\n",
         "def f (ns: []i64) = map (\\n -> loop (xs = iota n) for i < 3 do map (+ 1) xs) ns\n",
         "def f (xsss: [][?][?]f32) = map (map (map (* 2))) xsss\n",
+    ]);
+}
+
+#[test]
+fn values_in_data_have_sizes_of_their_own() {
+    accepted(&[
+        "def rec lists (n: i64): List ([]i64) = if n == 0 then Nil else Cons (iota n) (lists (n - 1))\n",
+        "def f = Cons [1] (Cons [1, 2] (Cons [1, 2, 3] (Cons [] Nil)))\n",
+        "def push x l = Cons x l\ndef f (l: List ([]i32)) = push [1, 2] (push [3] l)\n",
+        "def f (xs: []i32) (m: Maybe ([]i32)) = from_maybe xs m\n",
+        "def f c = if c then Some [1, 2] else Some [3]\n",
+        "def f c = if c then None else Some [3]\n",
+        "def f = [Some [1, 2], Some [3], None]\n",
+        "def f (xss: [][?]i32) = map Some xss\n",
+        "def f (m: Maybe ([]i32)) = map_maybe (map (+ 1)) m\n",
+        "def f (r: Result ([]i32) ([]u8)) = case r of | Ok xs -> length xs | Err e -> length e\n",
+        "def f (l: List ([]i32)) = foreach x in l with new, old do (case x of | #Nil -> #Nil | #Cons h t -> #Cons (filter even h) (new t))\n",
+    ]);
+    refused(&[
+        (
+            "E0401",
+            "def f (m: Maybe ([]i32)) (xs: []i32) = case m of | Some ys -> map (+) xs ys | None -> xs\n",
+        ),
+        (
+            "E0401",
+            "def f (m: Maybe ([]i32)) = map (+) (from_maybe [1, 2] m) [1, 2]\n",
+        ),
     ]);
 }
 

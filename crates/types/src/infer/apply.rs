@@ -7,7 +7,7 @@ use crate::errors::Why;
 use crate::names::Meaning;
 use crate::pending::Pending;
 use crate::sizes::substitute_sizes;
-use crate::solver::{Flavour, Place, Replaced, map_type};
+use crate::solver::{Flavour, Place, Replaced, map_type, walk_type};
 use crate::tree::{Constraint, Dim, Expr, ExprKind, Size, Type, TypeVar};
 use almach_base::codes::types as codes;
 use almach_base::{Diagnostic, Span};
@@ -108,6 +108,9 @@ impl Checker<'_> {
             ast::ExprKind::Annotated { name, annotation } => (name, *annotation),
             _ => {
                 let function = self.infer(head);
+                if let (ExprKind::Constructor { .. }, Some(expected)) = (&function.kind, expected) {
+                    self.hint_result(&function.ty, args.len(), expected);
+                }
                 return self.apply(function, "this function".to_string(), args, expr.span);
             }
         };
@@ -134,6 +137,22 @@ impl Checker<'_> {
         }
     }
 
+    /// What a constructor makes is what is expected, so that its fields are checked at the right types.
+    fn hint_result(&mut self, ty: &Type, args: usize, expected: &Type) {
+        let mut result = ty;
+        for _ in 0..args {
+            match self.solver.head(result) {
+                Type::Function(function) => result = &function.result,
+                _ => return,
+            }
+        }
+        if self.solver.open_head(expected).is_none() {
+            let result = result.clone();
+            // A mismatch is reported when the whole expression is compared.
+            let _ = self.solver.unify(&result, expected);
+        }
+    }
+
     /// Like looking the name up, without complaints.
     pub fn peek_value(&mut self, path: &ast::Path) -> Option<Meaning> {
         self.quietly(|this| this.lookup_value(path))
@@ -151,36 +170,48 @@ impl Checker<'_> {
         if args.is_empty() {
             return head;
         }
-        let growing = self.accumulated(&head.ty);
-        if growing.is_empty() || self.attempts >= MOST_ATTEMPTS {
+        let (alone, inside) = self.values_and_parts(&head.ty);
+        if let ExprKind::Constructor { .. } = head.kind {
+            // Every value inside a data type has a size of its own.
+            return self.apply_args(head, name, args, &alone, span);
+        }
+        let shared: Vec<TypeVar> = alone.into_iter().filter(|var| inside.contains(var)).collect();
+        if shared.is_empty() || self.attempts >= MOST_ATTEMPTS {
             return self.apply_args(head, name, args, &[], span);
         }
-        self.apply_or_forget(head, name, args, &growing, span)
+        self.apply_or_forget(head, name, args, &shared, span)
     }
 
-    /// Type variables that a function argument gives back and that another argument starts from: the accumulator of a
-    /// fold. Where the function changes its size, the size has to be forgotten from the start.
-    fn accumulated(&self, ty: &Type) -> Vec<TypeVar> {
-        let (mut given, mut started) = (Vec::new(), Vec::new());
+    /// Type variables that an argument is, and those that arguments hold or give back. A variable that is among both is
+    /// the accumulator of a fold, or the element put into a list: where the others differ in size, the size has to be
+    /// forgotten from the start.
+    fn values_and_parts(&self, ty: &Type) -> (Vec<TypeVar>, Vec<TypeVar>) {
+        let (mut inside, mut alone) = (Vec::new(), Vec::new());
         let mut ty = ty;
         while let Type::Function(found) = self.solver.head(ty) {
             match self.solver.head(&found.param) {
-                Type::Function(_) => given.extend(self.open_ends(&found.param).1),
-                param => started.extend(self.solver.open_head(param)),
+                Type::Function(_) => inside.extend(self.open_ends(&found.param).1),
+                param => match self.solver.open_head(param) {
+                    Some(var) => alone.push(var),
+                    None => walk_type(&self.solver.resolve(param), &mut |part| {
+                        if let Type::Var(var) = part {
+                            inside.push(var.clone());
+                        }
+                    }),
+                },
             }
             ty = &found.result;
         }
-        given.retain(|var| started.contains(var));
-        given
+        (alone, inside)
     }
 
-    /// Tries with the sizes the arguments have, then without those of accumulators.
+    /// Tries with the sizes the arguments have, then without those of shared values.
     fn apply_or_forget(
         &mut self,
         head: Expr,
         name: String,
         args: Vec<&ast::Expr>,
-        growing: &[TypeVar],
+        shared: &[TypeVar],
         span: Span,
     ) -> Expr {
         self.attempts += 1;
@@ -190,7 +221,7 @@ impl Checker<'_> {
         let expr = if self.has_size_errors(before.diagnostics) {
             self.solver.take_back(attempt);
             let errors = before.restore(self);
-            let forgotten = self.apply_args(head, name, args, growing, span);
+            let forgotten = self.apply_args(head, name, args, shared, span);
             if self.diagnostics.len() > before.diagnostics {
                 self.diagnostics.truncate(before.diagnostics);
                 self.diagnostics.extend(errors);
@@ -212,7 +243,7 @@ impl Checker<'_> {
             .any(|diagnostic| diagnostic.is_error() && diagnostic.code.0.starts_with("E04"))
     }
 
-    /// `forget` are accumulators whose size is not kept.
+    /// `forget` are values whose size is not kept.
     fn apply_args(
         &mut self,
         head: Expr,
