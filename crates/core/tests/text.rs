@@ -3,11 +3,13 @@
 
 mod common;
 
-use almach_base::FileId;
+use almach_base::render::{Style, to_text};
+use almach_base::{FileId, SourceMap};
 use almach_core::check::check;
 use almach_core::parse::parse_program;
 use almach_core::print::{Spans, program_to_string};
 use common::canonical;
+use expect_test::expect;
 
 const EVERYTHING: &str = include_str!("everything.core");
 
@@ -85,6 +87,24 @@ fn mistakes_have_a_place() {
         assert_eq!(error.primary.span.file, FileId(3));
         assert!(error.primary.span.end as usize <= text.len());
     }
+}
+
+#[test]
+fn mistakes_are_shown_with_their_line() {
+    let text = "fun f (x: i32): i32 =\n  let y: i32 = x +\n  in y\n";
+    let mut sources = SourceMap::new();
+    let file = sources.add("program.core", text);
+    let error = parse_program(text, file).unwrap_err();
+    let shown = to_text(&[*error], &sources, Style::Plain);
+    expect![[r#"
+        error[E0190]: expected a name or constant, found `in`
+         --> program.core:3:3
+          |
+        3 |   in y
+          |   ^^
+
+    "#]]
+    .assert_eq(&shown);
 }
 
 /// Cutting the text anywhere, or replacing a character, never panics.

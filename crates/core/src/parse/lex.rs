@@ -34,8 +34,7 @@ const SYMBOLS: [&str; 36] = [
 ];
 
 pub(super) fn error(span: Span, message: impl Into<String>) -> Box<Diagnostic> {
-    let message = message.into();
-    Box::new(Diagnostic::error(codes::syntax::IR_TEXT, span, message.clone()).label(message))
+    Box::new(Diagnostic::error(codes::syntax::IR_TEXT, span, message))
 }
 
 pub(super) fn tokens(text: &str, file: FileId) -> Result<Vec<Token>, Box<Diagnostic>> {
