@@ -46,12 +46,14 @@ pub(crate) type Run<T> = Result<T, RunError>;
 pub(crate) type Exp = Rc<dyn Fn(&Store, &[Step]) -> Run<Scalar>>;
 pub(crate) type Acc = Rc<dyn Fn(&mut Store, &[Step], Scalar) -> Run<()>>;
 
+pub(crate) type Comm = Rc<dyn Fn(&mut Store) -> Run<()>>;
+
 /// What a phrase means.
 #[derive(Clone)]
 pub(crate) enum Meaning {
     Exp(Exp),
     Acc(Acc),
-    Comm(Rc<dyn Fn(&mut Store) -> Run<()>>),
+    Comm(Comm),
     Pair(Rc<(Meaning, Meaning)>),
     Fun(Rc<dyn Fn(Meaning) -> Run<Meaning>>),
     /// A function of a size.

@@ -6,7 +6,9 @@ use almach_base::Name;
 use almach_dpia::{CheckError, Kind, PhraseType, check_phrase, parse_phrase, parse_phrase_type};
 
 /// The names every phrase here may use.
-fn context() -> (Vec<(Name, Kind)>, Vec<(Name, PhraseType)>) {
+type Context = (Vec<(Name, Kind)>, Vec<(Name, PhraseType)>);
+
+fn context() -> Context {
     let names = [
         ("a", "acc[f32]"),
         ("b", "acc[f32]"),

@@ -2,6 +2,7 @@
 //! and remembers which iteration read and wrote which cell: an access that another iteration's write could change is a
 //! race. It also finds accesses out of bounds, reads of cells nothing wrote, uses of freed blocks, and leaks.
 
+mod entry;
 mod trace;
 
 use crate::check::Checked;
@@ -11,6 +12,8 @@ use almach_value::{Scalar, ScalarType};
 use std::collections::HashMap;
 use std::fmt;
 use trace::{Place, Traces};
+
+pub use entry::run_entry;
 
 /// Why a run ended without a result.
 #[derive(Clone, PartialEq, Debug)]

@@ -6,6 +6,7 @@ pub mod interface;
 pub mod interp;
 pub mod ir;
 mod lex;
+pub mod marshal;
 mod parse;
 mod print;
 

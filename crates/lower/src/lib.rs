@@ -7,13 +7,14 @@ mod facts;
 mod stage1;
 mod stage2;
 mod stage3;
+mod tidy;
 
 use almach_base::{Diagnostic, Span};
 use almach_core::Program;
 use almach_imp::interface::Entry;
 use error::{Lowering, bug, bug_diagnostic};
 
-/// An entry point at every stage.
+/// Entry points at every stage.
 #[derive(Clone, Debug)]
 pub struct Lowered {
     /// After stage I.
@@ -22,36 +23,45 @@ pub struct Lowered {
     pub loops: almach_dpia::Checked,
     /// After stage III.
     pub imp: almach_imp::Checked,
-    /// How values are passed to the procedure of the entry.
-    pub entry: Entry,
+    /// How values are passed to the procedures of the entries, in the order they were asked for.
+    pub entries: Vec<Entry>,
 }
 
-/// Lowers an entry point and all that it calls.
-pub fn lower(program: &Program, entry: &str) -> Result<Lowered, Vec<Diagnostic>> {
-    lower_entry(program, entry).map_err(|diagnostic| vec![*diagnostic])
+/// Lowers entry points and all that they call.
+pub fn lower(program: &Program, entries: &[&str]) -> Result<Lowered, Vec<Diagnostic>> {
+    lower_entries(program, entries).map_err(|diagnostic| vec![*diagnostic])
 }
 
-fn lower_entry(program: &Program, name: &str) -> Lowering<Lowered> {
-    let Some(entry) = program.entries.iter().find(|entry| &*entry.name == name) else {
-        return bug(format!("there is no entry `{name}`"), Span::NONE);
-    };
-    let stage1 = stage1::translate(program, entry.function)?;
-    // Stage I names the entry's own function last: callees come before callers.
-    let Some(callee) = stage1.procs.last().map(|proc| proc.name.clone()) else {
-        return bug("an entry without a procedure", entry.span);
-    };
+fn lower_entries(program: &Program, names: &[&str]) -> Lowering<Lowered> {
+    let mut entries = Vec::new();
+    for name in names {
+        match program.entries.iter().find(|entry| &*entry.name == *name) {
+            Some(entry) => entries.push(entry),
+            None => return bug(format!("there is no entry `{name}`"), Span::NONE),
+        }
+    }
+    let functions: Vec<_> = entries.iter().map(|entry| entry.function).collect();
+    let (stage1, proc_names) = stage1::translate(program, &functions)?;
     let dpia = check_dpia(stage1, "stage I")?;
     let loops = check_dpia(stage2::to_loops(dpia.program()), "stage II")?;
     let mut procs = stage3::to_imp(loops.program())?;
-    let (wrapper, interface) = stage3::entry::entry(program, entry, &callee)?;
-    procs.push(wrapper);
+    let mut interfaces = Vec::new();
+    for entry in entries {
+        let Some(callee) = proc_names.get(&entry.function) else {
+            return bug("an entry without a procedure", entry.span);
+        };
+        let (wrapper, interface) = stage3::entry::entry(program, entry, callee)?;
+        procs.push(wrapper);
+        interfaces.push(interface);
+    }
+    procs.iter_mut().for_each(tidy::tidy);
     let imp = almach_imp::check(almach_imp::Program { procs })
         .map_err(|error| Box::new(bug_diagnostic(format!("stage III: {error}"), error.span)))?;
     Ok(Lowered {
         dpia,
         loops,
         imp,
-        entry: interface,
+        entries: interfaces,
     })
 }
 

@@ -20,7 +20,7 @@ mod operations;
 mod types;
 mod views;
 
-use crate::error::{Lowering, bug};
+use crate::error::{Lowering, bug, refuse};
 use crate::facts::Facts;
 use almach_base::{Name, Span};
 use almach_core::typing::Env;
@@ -83,11 +83,16 @@ pub(crate) struct Translator<'a> {
     pub(crate) span: Span,
 }
 
-/// Translates the functions that `entry` needs.
-pub(crate) fn translate(program: &Program, entry: FunId) -> Lowering<almach_dpia::Program> {
+/// Translates the functions that entries need; also gives the names of their procedures.
+pub(crate) fn translate(
+    program: &Program,
+    entries: &[FunId],
+) -> Lowering<(almach_dpia::Program, HashMap<FunId, Name>)> {
     let mut order = Vec::new();
-    let mut seen = HashSet::new();
-    reach(program, entry, &mut seen, &mut order)?;
+    let mut seen = HashMap::new();
+    for entry in entries {
+        reach(program, *entry, &mut seen, &mut order)?;
+    }
     let mut taken = HashSet::new();
     let mut proc_names = HashMap::new();
     for id in &order {
@@ -115,7 +120,7 @@ pub(crate) fn translate(program: &Program, entry: FunId) -> Lowering<almach_dpia
         };
         procs.push(translator.function(id, function)?);
     }
-    Ok(almach_dpia::Program { procs })
+    Ok((almach_dpia::Program { procs }, proc_names))
 }
 
 fn function(program: &Program, id: FunId) -> Lowering<&Function> {
@@ -126,9 +131,25 @@ fn function(program: &Program, id: FunId) -> Lowering<&Function> {
 }
 
 /// Callees before callers, so that the text reads from the small to the large.
-fn reach(program: &Program, id: FunId, seen: &mut HashSet<FunId>, order: &mut Vec<FunId>) -> Lowering<()> {
-    if !seen.insert(id) {
-        return Ok(());
+fn reach(
+    program: &Program,
+    id: FunId,
+    seen: &mut HashMap<FunId, Visit>,
+    order: &mut Vec<FunId>,
+) -> Lowering<()> {
+    match seen.insert(id, Visit::UnderWay) {
+        None => {}
+        Some(Visit::Done) => {
+            seen.insert(id, Visit::Done);
+            return Ok(());
+        }
+        Some(Visit::UnderWay) => {
+            let function = function(program, id)?;
+            return refuse(
+                format!("the recursion of `{}` (not in tail position)", function.name),
+                function.span,
+            );
+        }
     }
     struct Calls(Vec<FunId>);
     impl almach_core::visit::Walk for Calls {
@@ -145,7 +166,14 @@ fn reach(program: &Program, id: FunId, seen: &mut HashSet<FunId>, order: &mut Ve
         reach(program, callee, seen, order)?;
     }
     order.push(id);
+    seen.insert(id, Visit::Done);
     Ok(())
+}
+
+#[derive(Clone, Copy)]
+enum Visit {
+    UnderWay,
+    Done,
 }
 
 /// The name of a Core variable.
@@ -184,13 +212,15 @@ impl Translator<'_> {
             .collect();
         let dest = result.dest(outs.iter().map(|(name, _)| Phrase::Var(name.clone())).collect());
         let body = self.block(|this| this.body_into(&function.body, dest))?;
+        let first_out = params.len();
         params.extend(outs.into_iter().map(|(name, data)| (name, PhraseType::Acc(data))));
         let (mut phrase, mut ty) = (body, PhraseType::Comm);
-        for (at, (name, param)) in params.into_iter().rev().enumerate() {
+        for (at, (name, param)) in params.into_iter().enumerate().rev() {
             phrase = Phrase::lam(name, param.clone(), phrase);
-            ty = match at {
-                0 => PhraseType::passive_fun(param, ty),
-                _ => PhraseType::fun(param, ty),
+            // The procedure is passive until it gets its first acceptor.
+            ty = match at == first_out {
+                true => PhraseType::passive_fun(param, ty),
+                false => PhraseType::fun(param, ty),
             };
         }
         for var in nats.iter().rev() {
@@ -321,6 +351,21 @@ impl Translator<'_> {
                 Some(phrase) => Ok(phrase.clone()),
                 None => bug(format!("`{var}` has no value"), self.span),
             },
+        }
+    }
+
+    /// An `i64` as a size: what types say of it, or a new size for the rest of the block.
+    pub(crate) fn count(&mut self, atom: &Atom) -> Lowering<Nat> {
+        let known = match self.env.size(atom) {
+            Ok(size) => self.env.normalise_size(&size),
+            Err(error) => return bug(error.message, self.span),
+        };
+        match known.free_vars().all(|var| self.facts.is_size(var)) {
+            true => Ok(self.nat(&known)),
+            false => {
+                let value = self.value(atom)?;
+                Ok(self.let_nat("count", value))
+            }
         }
     }
 

@@ -21,7 +21,7 @@ entry dot = dot (xs: [n]f32, ys: [n]f32): f32
 fn dot_product_goes_through_every_stage() {
     let program = almach_core::parse::parse_program(DOT, FileId(0)).unwrap();
     let checked = almach_core::check::check(program, "test").unwrap();
-    let lowered = lower(&checked, "dot").unwrap_or_else(|errors| panic!("{errors:?}"));
+    let lowered = lower(&checked, &["dot"]).unwrap_or_else(|errors| panic!("{errors:?}"));
     println!(
         "{}\n{}\n{}",
         lowered.dpia.program(),
@@ -37,6 +37,7 @@ fn dot_product_goes_through_every_stage() {
         floats(&[4.0, 5.0, 6.0]),
         Passed::Out(None),
     ];
-    let results = run(&lowered.imp, &lowered.entry.proc, arguments).unwrap_or_else(|error| panic!("{error}"));
+    let results =
+        run(&lowered.imp, &lowered.entries[0].proc, arguments).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(results[4], Passed::Out(Some(Scalar::F32(32.0))));
 }

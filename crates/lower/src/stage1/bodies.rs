@@ -178,7 +178,7 @@ impl Translator<'_> {
     }
 
     /// Computes into new variables (a cell where there are sizes) and binds the pattern to them.
-    pub(crate) fn into_new(
+    pub(crate) fn compute_new(
         &mut self,
         pattern: &Pattern,
         exp: &Exp,

@@ -189,7 +189,8 @@ impl Translator<'_> {
         right: &Atom,
         vector: bool,
     ) -> Lowering<()> {
-        if !op.can_fail(scalar) {
+        let signs_matter = matches!(op, BinOp::Shl | BinOp::Shr | BinOp::Pow);
+        if !op.can_fail(scalar) || (signs_matter && scalar.is_unsigned_integer()) {
             return Ok(());
         }
         let constant = match right {

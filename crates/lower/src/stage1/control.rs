@@ -20,10 +20,10 @@ impl Translator<'_> {
                 ..
             } if is_plain(then) && is_plain(otherwise) => match self.select(condition, then, otherwise)? {
                 Some(value) => self.bind_one(pattern, exp, value),
-                None => self.into_new(pattern, exp, |this, dest| this.into(exp, pattern, dest)),
+                None => self.compute_new(pattern, exp, |this, dest| this.into(exp, pattern, dest)),
             },
             Exp::If { .. } | Exp::Case { .. } | Exp::Call { .. } | Exp::Array(..) | Exp::Update { .. } => {
-                self.into_new(pattern, exp, |this, dest| this.into(exp, pattern, dest))
+                self.compute_new(pattern, exp, |this, dest| this.into(exp, pattern, dest))
             }
             Exp::Loop(looped) => self.bind_loop(looped, exp, pattern),
             Exp::Foreign { .. } => refuse("a foreign function", self.span),
@@ -194,7 +194,7 @@ impl Translator<'_> {
         let mut values = Vec::new();
         for (param, atom) in callee.params.iter().zip(args) {
             match param.ty == Type::I64 && callee_facts.is_size(&param.var) {
-                true => phrase = Phrase::NatApp(Box::new(phrase), self.size_or_new(atom)?),
+                true => phrase = Phrase::NatApp(Box::new(phrase), self.count(atom)?),
                 false => values.push(self.value(atom)?),
             }
         }
@@ -210,17 +210,6 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// An `i64` as a size; one that no type mentions here becomes one.
-    fn size_or_new(&mut self, atom: &Atom) -> Lowering<Nat> {
-        match atom {
-            Atom::Var(var) if !self.facts.is_size(var) => {
-                let value = self.value(atom)?;
-                Ok(self.let_nat("size", value))
-            }
-            _ => self.size(atom),
-        }
-    }
-
     fn bind_loop(&mut self, looped: &Loop, exp: &Exp, pattern: &Pattern) -> Lowering<()> {
         let initial = looped
             .params
@@ -232,7 +221,7 @@ impl Translator<'_> {
             .iter()
             .map(|(_, atom)| self.data_of(atom))
             .collect::<Lowering<Vec<_>>>()?;
-        let sizes = looped.context.iter().map(|(_, atom)| self.size_or_new(atom));
+        let sizes = looped.context.iter().map(|(_, atom)| self.count(atom));
         let sizes = sizes.collect::<Lowering<Vec<Nat>>>()?;
         let bound = match &looped.form {
             LoopForm::For { bound, .. } => {

@@ -32,7 +32,7 @@ impl Translator<'_> {
             | Operation::Gather
             | Operation::Permute
             | Operation::Materialise => {
-                self.into_new(pattern, exp, |this, dest| this.op_into(op, exp, pattern, dest))
+                self.compute_new(pattern, exp, |this, dest| this.op_into(op, exp, pattern, dest))
             }
             other => refuse(format!("`{}`", other.name()), self.span),
         }

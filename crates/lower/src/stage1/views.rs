@@ -157,17 +157,6 @@ impl Translator<'_> {
         Ok(result)
     }
 
-    /// An `i64` as a size, also where no type mentions it.
-    pub(crate) fn count(&mut self, atom: &Atom) -> Lowering<Nat> {
-        match atom {
-            Atom::Var(var) if !self.facts.is_size(var) => {
-                let value = self.value(atom)?;
-                Ok(self.let_nat("count", value))
-            }
-            _ => self.size(atom),
-        }
-    }
-
     /// The part of an array that a slice takes. What stands below a sliced dimension is taken row by row.
     fn sliced(&mut self, value: Phrase, data: &Data, parts: &[Part]) -> Phrase {
         let (Some((first, rest)), Data::Array(size, element)) = (parts.split_first(), data) else {
@@ -306,12 +295,9 @@ impl Translator<'_> {
         let i64 = ScalarType::I64;
         let exact = &rows * &width_nat;
         if width_nat.as_constant().is_none_or(|width| width <= 0) {
-            let positive = binary(BinOp::Gt, i64, build::nat_value(width_nat.clone()), int(0));
-            let arguments = vec![
-                build::nat_value(size.clone()),
-                build::nat_value(width_nat.clone()),
-            ];
-            self.check(positive, Failure::NotDivisible, arguments);
+            let not_zero = binary(BinOp::Ne, i64, build::nat_value(width_nat.clone()), int(0));
+            self.check(not_zero, Failure::DivisionByZero, vec![]);
+            self.not_negative(&width_nat);
         }
         if exact != size {
             let divides = binary(
@@ -346,19 +332,17 @@ impl Translator<'_> {
     fn take_or_drop(&mut self, prim: Operation, count: &Atom, array: &Atom) -> Lowering<Phrase> {
         let (size, element) = self.array_of(array)?;
         let count = self.count(count)?;
+        self.not_negative(&count);
         let (begin, taken) = match prim {
             Operation::Take => (int(0), count.clone()),
             _ => (build::nat_value(count.clone()), &size - &count),
         };
         let i64 = ScalarType::I64;
-        let inside = super::checks::and(
-            binary(BinOp::Ge, i64, build::nat_value(count.clone()), int(0)),
-            binary(
-                BinOp::Le,
-                i64,
-                build::nat_value(count),
-                build::nat_value(size.clone()),
-            ),
+        let inside = binary(
+            BinOp::Le,
+            i64,
+            build::nat_value(count),
+            build::nat_value(size.clone()),
         );
         let arguments = vec![
             begin.clone(),

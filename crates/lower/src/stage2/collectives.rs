@@ -88,7 +88,12 @@ impl Collective<'_> {
     }
 
     /// `new{δ} (\v. body v)`.
-    fn new(&mut self, stem: &str, data: &Data, body: impl FnOnce(&mut Self, Phrase) -> Phrase) -> Phrase {
+    fn with_new(
+        &mut self,
+        stem: &str,
+        data: &Data,
+        body: impl FnOnce(&mut Self, Phrase) -> Phrase,
+    ) -> Phrase {
         let name = self.stage.fresh(stem);
         let body = body(self, Phrase::Var(name.clone()));
         build::new(Space::Any, data.clone(), name, body)
@@ -103,8 +108,8 @@ impl Collective<'_> {
         out: Phrase,
     ) -> Phrase {
         let data = self.data.clone();
-        self.new("running", &data, |this, running| {
-            this.new("next", &data, |this, next| {
+        self.with_new("running", &data, |this, running| {
+            this.with_new("next", &data, |this, next| {
                 let begin = build::assign(data.clone(), running.clone().writer(), start);
                 let run = this.each(|this, i| {
                     let element = this.element(array, &i);
@@ -137,7 +142,7 @@ impl Collective<'_> {
     ) -> Phrase {
         let (size, data) = (self.size.clone(), self.data.clone());
         let flags_type = Data::array(size.clone(), BOOL);
-        self.new("flags", &flags_type, |this, flags| {
+        self.with_new("flags", &flags_type, |this, flags| {
             let answers = this.stage.map(
                 level,
                 size.clone(),
@@ -147,7 +152,7 @@ impl Collective<'_> {
                 flags.clone().writer(),
             );
             let flag = |i: &Phrase| build::idx(size.clone(), BOOL, flags.clone().reader(), i.clone());
-            let fill = this.new("count", &I64, |this, count| {
+            let fill = this.with_new("count", &I64, |this, count| {
                 let begin = build::assign(I64, count.clone().writer(), int(0));
                 let counting = this.each(|_, i| {
                     let more = increment(&count);
@@ -285,7 +290,7 @@ impl Collective<'_> {
         let data = self.data.clone();
         let seen_type = Data::array(cells.clone(), BOOL);
         let site = site.clone();
-        self.new("seen", &seen_type.clone(), |this, seen| {
+        self.with_new("seen", &seen_type.clone(), |this, seen| {
             let clear = clear(&seen_type, &cells, &seen);
             let run = this.each(|this, i| {
                 let value = this.element(values, &i);
@@ -295,7 +300,7 @@ impl Collective<'_> {
                     let mark = set(&cells, &seen, &at);
                     let write = build::seq(build::assign(data.clone(), place, value.clone()), mark);
                     let present = build::idx(cells.clone(), data.clone(), var.clone().reader(), at.clone());
-                    let equal = this.new("equal", &BOOL, |this, equal| {
+                    let equal = this.with_new("equal", &BOOL, |this, equal| {
                         let begin = build::assign(BOOL, equal.clone().writer(), truth(true));
                         let compare = this.same(&data, &present, &value, &equal);
                         let check = check(&site, equal.reader(), j);
@@ -356,7 +361,7 @@ impl Collective<'_> {
         let (cells, data) = (self.size.clone(), self.data.clone());
         let seen_type = Data::array(cells.clone(), BOOL);
         let site = site.clone();
-        self.new("seen", &seen_type.clone(), |this, seen| {
+        self.with_new("seen", &seen_type.clone(), |this, seen| {
             let clear = clear(&seen_type, &cells, &seen);
             let run = this.each(|this, i| {
                 let value = this.element(values, &i);
@@ -391,7 +396,7 @@ impl Collective<'_> {
         var: Phrase,
     ) -> Phrase {
         let data = self.data.clone();
-        self.new("next", &data.clone(), |this, next| {
+        self.with_new("next", &data.clone(), |this, next| {
             this.each(|this, i| {
                 let value = this.element(values, &i);
                 this.at_index(scalar, &cells, &indices, &i, |_, j, inside| {

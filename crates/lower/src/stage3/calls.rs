@@ -111,10 +111,21 @@ impl Generator<'_> {
         let shape = storage::of(data, &Name::from("result"));
         for leaf in shape.leaves() {
             let path = scalar_path(&leaf.path);
+            if leaf.cells.is_some() {
+                let plain = self.source(acceptor, path)?;
+                match plain.and_then(|place| start(&place, &leaf.path)) {
+                    Some((name, index)) => {
+                        let index = self.simplify(&index);
+                        call.arguments.push(Argument::Buffer(name, index));
+                    }
+                    None => self.pass_out_copy(data, &leaf.path, acceptor, call)?,
+                }
+                continue;
+            }
             let place = self.target(acceptor, path)?;
-            match (&place.tree, leaf.cells) {
-                (Tree::Scalar(name, _), None) => call.arguments.push(Argument::Out(name.clone())),
-                (_, None) => {
+            match &place.tree {
+                Tree::Scalar(name, _) => call.arguments.push(Argument::Out(name.clone())),
+                _ => {
                     let name = self.fresh("result");
                     self.assigned.insert(name.clone());
                     self.emit(Stmt::Var {
@@ -126,13 +137,6 @@ impl Generator<'_> {
                     call.after
                         .push(Box::new(move |this| this.write(&place, Expr::Var(name))));
                 }
-                (_, Some(_)) => match start(&place, &leaf.path) {
-                    Some((name, index)) => {
-                        let index = self.simplify(&index);
-                        call.arguments.push(Argument::Buffer(name, index));
-                    }
-                    None => self.pass_out_copy(data, &leaf.path, acceptor, call)?,
-                },
             }
         }
         Ok(())

@@ -194,15 +194,12 @@ impl Generator<'_> {
         let Some(source) = self.source(exp, from.clone())? else {
             return Ok(false);
         };
-        let ((target, mut made), ranges) = {
-            let ranges = self.ranges.clone();
-            (self.capture(|this| this.target(acceptor, to.clone()))?, ranges)
+        let Some(target) = self.source(acceptor, to.clone())? else {
+            return Ok(false);
         };
-        self.ranges = ranges;
         let (Some(targets), Some(sources)) = (consecutive(&target), consecutive(&source)) else {
             return Ok(false);
         };
-        self.stmts.append(&mut made);
         for ((to, to_index, count), (from, from_index, _)) in targets.into_iter().zip(sources) {
             let (to_index, from_index) = (self.simplify(&to_index), self.simplify(&from_index));
             let count = self.simplify(&count);
@@ -217,7 +214,7 @@ impl Generator<'_> {
         Ok(true)
     }
 
-    /// The memory an expression lies in, where it is just that.
+    /// The memory an expression or acceptor stands for, where it is just that.
     pub(crate) fn source(&mut self, phrase: &Phrase, path: Path) -> Lowering<Option<Place>> {
         let (head, arguments) = phrase.spine();
         Ok(match head {
@@ -230,9 +227,11 @@ impl Generator<'_> {
                 self.source(inner, path)?
             }
             Phrase::Prim(instance) => match (&instance.prim, arguments.as_slice()) {
-                (Prim::Coerce, [inner]) => self.source(inner, path)?,
-                (Prim::Get(at, _), [inner]) => self.source(inner, joined(vec![Step::Field(*at)], path))?,
-                (Prim::Idx, [array, index]) => {
+                (Prim::Coerce | Prim::CoerceAcc, [inner]) => self.source(inner, path)?,
+                (Prim::Get(at, _) | Prim::TupleAcc(at, _), [inner]) => {
+                    self.source(inner, joined(vec![Step::Field(*at)], path))?
+                }
+                (Prim::Idx | Prim::IdxAcc, [array, index]) => {
                     // An index that needs statements of its own would be computed twice.
                     let (at, stmts) = self.capture(|this| this.index(index))?;
                     match stmts.is_empty() {
@@ -327,6 +326,9 @@ impl Generator<'_> {
         body: impl FnOnce(&mut Self) -> Lowering<()>,
     ) -> Lowering<()> {
         let count = self.simplify(&count);
+        if count.as_constant().is_some_and(|count| count <= 0) {
+            return Ok(());
+        }
         self.types.insert(index.clone(), ScalarType::I64);
         let ((), stmts) = self.capture(|this| {
             this.ranges.set(index.clone(), Range::below(&count));

@@ -187,7 +187,7 @@ impl Wrapper<'_> {
                 }
             }
             Type::Array(Dim::Size(size), element) => {
-                let size_name = Name::from(format!("{name}_n{}", self.params.len()));
+                let size_name = Name::from(format!("{name}_size_{}", self.params.len()));
                 self.push(size_name.clone(), ScalarType::I64, SlotKind::Size, direction);
                 self.checks.push((size_name, size.clone()));
                 self.slots(element, name, direction, Place::InArray)?;
@@ -276,7 +276,7 @@ impl Wrapper<'_> {
         for (at, ty) in self.function.result.types.clone().iter().enumerate() {
             self.slots(
                 ty,
-                &Name::from(format!("result{at}")),
+                &Name::from(format!("result_{at}")),
                 Direction::Out,
                 Place::Alone,
             )?;
@@ -285,7 +285,7 @@ impl Wrapper<'_> {
         let sizes = std::mem::take(&mut self.checks);
         let own_sizes = !self.function.result.context.is_empty();
         for (at, var) in self.function.result.context.iter().enumerate() {
-            let name = Name::from(format!("size{at}"));
+            let name = Name::from(format!("size_{at}"));
             self.body.push(Stmt::Var {
                 name: name.clone(),
                 ty: ScalarType::I64,
@@ -323,12 +323,26 @@ impl Wrapper<'_> {
     fn allocate(&mut self, slots: &[Slot]) -> Lowering<()> {
         let mut cells: HashMap<Name, Index> = HashMap::new();
         for (at, ty) in self.function.result.types.iter().enumerate() {
-            self.cells(ty, &Name::from(format!("result{at}")), None, &mut cells)?;
+            self.cells(ty, &Name::from(format!("result_{at}")), None, &mut cells)?;
         }
         for slot in slots {
             if slot.kind == SlotKind::Buffer {
                 let Some(size) = cells.remove(&slot.param.name) else {
                     return bug("a result without a size", self.span);
+                };
+                // A negative size is found by the function itself, which knows where it comes from.
+                let size = match size.as_constant() {
+                    Some(known) => Index::constant(known.max(0)),
+                    None => {
+                        let name = Name::from(format!("{}_cells", slot.param.name));
+                        let value = Expr::binary(BinOp::Max, index_expr(size), Expr::int(0));
+                        self.body.push(Stmt::Let {
+                            name: name.clone(),
+                            ty: ScalarType::I64,
+                            value,
+                        });
+                        Index::var(name)
+                    }
                 };
                 self.body.push(Stmt::Alloc {
                     buffer: slot.param.name.clone(),

@@ -378,6 +378,13 @@ impl Generator<'_> {
             (BinOp::Or, _, Expr::Const(Scalar::Bool(false))) => return left,
             _ => {}
         }
+        if left == right && self.type_of(&left).is_some_and(|ty| !ty.is_float()) {
+            match op {
+                BinOp::Eq | BinOp::Le | BinOp::Ge => return Expr::Const(Scalar::Bool(true)),
+                BinOp::Ne | BinOp::Lt | BinOp::Gt => return Expr::Const(Scalar::Bool(false)),
+                _ => {}
+            }
+        }
         if let Some(value) = self.decide(op, &left, &right) {
             return Expr::Const(Scalar::Bool(value));
         }

@@ -77,7 +77,7 @@ pub(crate) fn of(data: &Data, name: &Name) -> Storage {
     match data {
         Data::Some(bound, body) => {
             let sizes: Vec<Name> = (0..bound.len())
-                .map(|at| Name::from(format!("{name}_size{at}")))
+                .map(|at| Name::from(format!("{name}_size_{at}")))
                 .collect();
             let mut renaming = almach_dpia::Substitution::default();
             for (from, to) in bound.iter().zip(&sizes) {

@@ -1,0 +1,272 @@
+//! Values as slots, and back (see [`crate::interface`]).
+
+use crate::interface::{Shape, TAG};
+use almach_value::{
+    ArrayValue, Buffer, ElementShape, Elements, Scalar, ScalarType, SumValue, Value, buffer_of,
+};
+use std::fmt;
+use std::sync::Arc;
+
+/// The contents of one slot.
+#[derive(Clone, Debug)]
+pub enum Slot {
+    Scalar(Scalar),
+    Size(i64),
+    Buffer(Buffer),
+}
+
+/// A value does not have the shape it should have, or slots do not make one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MarshalError(pub String);
+
+impl fmt::Display for MarshalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+type Marshal<T> = Result<T, MarshalError>;
+
+fn wrong<T>(what: impl fmt::Display) -> Marshal<T> {
+    Err(MarshalError(what.to_string()))
+}
+
+/// The slots of a value.
+pub fn to_slots(value: &Value, shape: &Shape, slots: &mut Vec<Slot>) -> Marshal<()> {
+    match (shape, value) {
+        (Shape::Scalar(_), Value::Scalar(scalar)) => slots.push(Slot::Scalar(*scalar)),
+        (Shape::Vector(..), Value::Vector(lanes)) => {
+            slots.extend(lanes.iter().map(|lane| Slot::Scalar(*lane)));
+        }
+        (Shape::Tuple(parts), Value::Tuple(values)) if parts.len() == values.len() => {
+            for (part, value) in parts.iter().zip(values.iter()) {
+                to_slots(value, part, slots)?;
+            }
+        }
+        (Shape::Array(element), Value::Array(array)) => {
+            slots.push(Slot::Size(array.len as i64));
+            elements_to_slots(array, element, slots)?;
+        }
+        (Shape::Sum(constructors), Value::Sum(sum)) => {
+            slots.push(Slot::Scalar(Scalar::U32(sum.constructor)));
+            for (at, fields) in constructors.iter().enumerate() {
+                for (field_at, field) in fields.iter().enumerate() {
+                    let value = field_or_zero(sum, at, field_at, field)?;
+                    to_slots(&value, field, slots)?;
+                }
+            }
+        }
+        (shape, value) => return wrong(format!("a {} where {shape:?} should be", value.kind())),
+    }
+    Ok(())
+}
+
+/// A field of a constructor; zero where the value has another.
+fn field_or_zero(sum: &SumValue, constructor: usize, field: usize, shape: &Shape) -> Marshal<Value> {
+    match (sum.constructor as usize == constructor, sum.fields.get(field)) {
+        (true, Some(value)) => Ok(value.clone()),
+        _ => zero(shape),
+    }
+}
+
+fn zero(shape: &Shape) -> Marshal<Value> {
+    Ok(match shape {
+        Shape::Scalar(ty) => Value::Scalar(Scalar::zero(*ty)),
+        Shape::Vector(width, ty) => Value::vector((0..*width).map(|_| Scalar::zero(*ty))),
+        Shape::Tuple(parts) => Value::tuple(parts.iter().map(zero).collect::<Marshal<Vec<_>>>()?),
+        Shape::Array(_) => return wrong("an array inside a sum"),
+        Shape::Sum(constructors) => match constructors.first() {
+            Some(fields) => Value::sum(0, fields.iter().map(zero).collect::<Marshal<Vec<_>>>()?),
+            None => return wrong("a sum without constructors"),
+        },
+    })
+}
+
+fn elements_to_slots(array: &ArrayValue, shape: &Shape, slots: &mut Vec<Slot>) -> Marshal<()> {
+    match (shape, &array.elements) {
+        (Shape::Scalar(_), Elements::Scalars(buffer)) => slots.push(Slot::Buffer(buffer.clone())),
+        (Shape::Vector(..), Elements::Vectors { lanes, .. }) => slots.push(Slot::Buffer(lanes.clone())),
+        (Shape::Tuple(parts), Elements::Tuples(components)) if parts.len() == components.len() => {
+            for (part, component) in parts.iter().zip(components) {
+                elements_to_slots(component, part, slots)?;
+            }
+        }
+        (Shape::Array(element), Elements::Rows { row, inner }) => {
+            slots.push(Slot::Size(*row as i64));
+            elements_to_slots(inner, element, slots)?;
+        }
+        (Shape::Sum(constructors), Elements::Boxed(values)) => {
+            sums_to_slots(values, constructors, slots)?;
+        }
+        (shape, _) => return wrong(format!("elements that are not {shape:?}")),
+    }
+    Ok(())
+}
+
+fn sums_to_slots(values: &[Value], constructors: &[Vec<Shape>], slots: &mut Vec<Slot>) -> Marshal<()> {
+    let mut sums = Vec::new();
+    for value in values {
+        match value {
+            Value::Sum(sum) => sums.push(sum),
+            other => return wrong(format!("a {} where a sum should be", other.kind())),
+        }
+    }
+    let tags: Vec<u32> = sums.iter().map(|sum| sum.constructor).collect();
+    slots.push(Slot::Buffer(Buffer::from(tags)));
+    for (at, fields) in constructors.iter().enumerate() {
+        for (field_at, field) in fields.iter().enumerate() {
+            let column = sums.iter().map(|sum| field_or_zero(sum, at, field_at, field));
+            let column = column.collect::<Marshal<Vec<Value>>>()?;
+            let array = ArrayValue::from_values(&element_shape(field)?, column)
+                .map_err(|error| MarshalError(error.to_string()))?;
+            elements_to_slots(&array, field, slots)?;
+        }
+    }
+    Ok(())
+}
+
+fn element_shape(shape: &Shape) -> Marshal<ElementShape> {
+    Ok(match shape {
+        Shape::Scalar(ty) => ElementShape::Scalar(*ty),
+        Shape::Vector(width, ty) => ElementShape::Vector(*width as usize, *ty),
+        Shape::Tuple(parts) => {
+            ElementShape::Tuple(parts.iter().map(element_shape).collect::<Marshal<Vec<_>>>()?)
+        }
+        Shape::Array(_) => return wrong("an array inside a sum"),
+        Shape::Sum(_) => ElementShape::Boxed,
+    })
+}
+
+/// The value that slots make.
+pub fn from_slots(shape: &Shape, slots: &mut impl Iterator<Item = Slot>) -> Marshal<Value> {
+    Ok(match shape {
+        Shape::Scalar(_) => Value::Scalar(scalar(slots)?),
+        Shape::Vector(width, _) => {
+            Value::vector((0..*width).map(|_| scalar(slots)).collect::<Marshal<Vec<_>>>()?)
+        }
+        Shape::Tuple(parts) => Value::tuple(
+            parts
+                .iter()
+                .map(|part| from_slots(part, slots))
+                .collect::<Marshal<Vec<_>>>()?,
+        ),
+        Shape::Array(element) => {
+            let len = size(slots)?;
+            Value::array(elements_from_slots(len, element, slots)?)
+        }
+        Shape::Sum(constructors) => {
+            let tag = scalar(slots)?;
+            let mut columns = Vec::new();
+            for fields in constructors {
+                let fields = fields.iter().map(|field| from_slots(field, slots));
+                columns.push(fields.collect::<Marshal<Vec<_>>>()?);
+            }
+            sum_value(tag, columns)?
+        }
+    })
+}
+
+fn sum_value(tag: Scalar, columns: Vec<Vec<Value>>) -> Marshal<Value> {
+    let Scalar::U32(constructor) = tag else {
+        return wrong("a constructor that is no number");
+    };
+    match columns.into_iter().nth(constructor as usize) {
+        Some(fields) => Ok(Value::sum(constructor, fields)),
+        None => wrong(format!("there is no constructor {constructor}")),
+    }
+}
+
+fn scalar(slots: &mut impl Iterator<Item = Slot>) -> Marshal<Scalar> {
+    match slots.next() {
+        Some(Slot::Scalar(scalar)) => Ok(scalar),
+        other => wrong(format!("{other:?} where a scalar should be")),
+    }
+}
+
+fn size(slots: &mut impl Iterator<Item = Slot>) -> Marshal<usize> {
+    match slots.next() {
+        Some(Slot::Size(size)) => match usize::try_from(size) {
+            Ok(size) => Ok(size),
+            Err(_) => wrong("a negative size"),
+        },
+        other => wrong(format!("{other:?} where a size should be")),
+    }
+}
+
+fn elements_from_slots(
+    len: usize,
+    shape: &Shape,
+    slots: &mut impl Iterator<Item = Slot>,
+) -> Marshal<ArrayValue> {
+    let made = match shape {
+        Shape::Scalar(ty) => ArrayValue::scalars(buffer(*ty, len, slots)?),
+        Shape::Vector(width, ty) => {
+            let width = *width as usize;
+            let lanes = buffer(*ty, len * width, slots)?;
+            ArrayValue {
+                len,
+                elements: Elements::Vectors { width, lanes },
+            }
+        }
+        Shape::Tuple(parts) => {
+            let components = parts
+                .iter()
+                .map(|part| elements_from_slots(len, part, slots).map(Arc::new));
+            let components = components.collect::<Marshal<Vec<_>>>()?;
+            return ArrayValue::tuples(len, components).map_err(|error| MarshalError(error.to_string()));
+        }
+        Shape::Array(element) => {
+            let row = size(slots)?;
+            let inner = elements_from_slots(len * row, element, slots)?;
+            return ArrayValue::rows(len, row, Arc::new(inner))
+                .map_err(|error| MarshalError(error.to_string()));
+        }
+        Shape::Sum(constructors) => {
+            let tags = buffer(TAG, len, slots)?;
+            let mut columns = Vec::new();
+            for fields in constructors {
+                let fields = fields.iter().map(|field| elements_from_slots(len, field, slots));
+                columns.push(fields.collect::<Marshal<Vec<ArrayValue>>>()?);
+            }
+            let values = (0..len).map(|at| {
+                let fields = columns.iter().map(|fields| {
+                    let values = fields.iter().map(|field| match field.get(at) {
+                        Some(value) => Ok(value),
+                        None => wrong("a field that is not there"),
+                    });
+                    values.collect::<Marshal<Vec<Value>>>()
+                });
+                let fields = fields.collect::<Marshal<Vec<_>>>()?;
+                match tags.get(at) {
+                    Some(tag) => sum_value(tag, fields),
+                    None => wrong("a constructor that is not there"),
+                }
+            });
+            ArrayValue {
+                len,
+                elements: Elements::Boxed(values.collect::<Marshal<Vec<_>>>()?),
+            }
+        }
+    };
+    Ok(made)
+}
+
+fn buffer(ty: ScalarType, len: usize, slots: &mut impl Iterator<Item = Slot>) -> Marshal<Buffer> {
+    match slots.next() {
+        Some(Slot::Buffer(buffer)) if buffer.ty() == ty && buffer.len() == len => Ok(buffer),
+        Some(Slot::Buffer(buffer)) => wrong(format!(
+            "{} of {} where {len} of {ty} should be",
+            buffer.len(),
+            buffer.ty()
+        )),
+        other => wrong(format!("{other:?} where a buffer should be")),
+    }
+}
+
+/// Scalars as a buffer.
+pub fn buffer_from(ty: ScalarType, scalars: impl IntoIterator<Item = Scalar>) -> Marshal<Buffer> {
+    match buffer_of(ty, scalars) {
+        Some(buffer) => Ok(buffer),
+        None => wrong("scalars of several types in one buffer"),
+    }
+}

@@ -1,0 +1,248 @@
+//! Tidies Imp: scalars and buffers that nothing reads go, a variable's first value joins its declaration, and memory is freed after
+//! its last use.
+//!
+//! ```text
+//! var acc: f32                         var acc: f32 = 0.0f32
+//! acc = 0.0f32                   ~~>
+//! let unused: i64 = n                  …
+//! ```
+//!
+//! Removes: dead `let`s, `var`s and buffers. Introduces: nothing. Guarantees: the same results and errors; no name is read that
+//! is gone. Expressions have no effects, so leaving one out changes nothing.
+
+use almach_base::Name;
+use almach_imp::{Argument, Expr, Index, Proc, Stmt};
+use std::collections::{HashMap, HashSet};
+
+pub(crate) fn tidy(proc: &mut Proc) {
+    loop {
+        let mut reads = Reads::default();
+        reads.block(&proc.body);
+        // What the caller sees counts as read.
+        reads
+            .names
+            .extend(proc.params.iter().map(|param| param.name.clone()));
+        if !remove_dead(&mut proc.body, &reads.names) {
+            break;
+        }
+    }
+    join_declarations(&mut proc.body);
+    free_early(&mut proc.body);
+}
+
+/// Names whose values something uses.
+#[derive(Default)]
+struct Reads {
+    names: HashSet<Name>,
+}
+
+impl Reads {
+    fn block(&mut self, stmts: &[Stmt]) {
+        for stmt in stmts {
+            self.stmt(stmt);
+            for block in blocks(stmt) {
+                self.block(block);
+            }
+        }
+    }
+
+    /// What a statement itself reads, without the blocks inside it.
+    fn stmt(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::Let { value, .. } | Stmt::Assign { value, .. } => self.expr(value),
+            Stmt::Var { value, .. } => value.iter().for_each(|value| self.expr(value)),
+            Stmt::Store { index, value, .. } => {
+                self.index(index);
+                self.expr(value);
+            }
+            Stmt::Buffer { .. } | Stmt::At(_) | Stmt::Free(_) => {}
+            Stmt::Alloc { size, .. } => self.index(size),
+            Stmt::Swap(a, b) => self.names.extend([a.clone(), b.clone()]),
+            Stmt::Copy {
+                to_index,
+                from,
+                from_index,
+                count,
+                ..
+            } => {
+                self.names.insert(from.clone());
+                [to_index, from_index, count]
+                    .into_iter()
+                    .for_each(|index| self.index(index));
+            }
+            Stmt::For { count, .. } => self.index(count),
+            Stmt::While { condition, .. } | Stmt::If { condition, .. } => self.expr(condition),
+            Stmt::Check {
+                condition, arguments, ..
+            } => {
+                self.expr(condition);
+                arguments.iter().for_each(|argument| self.expr(argument));
+            }
+            Stmt::Call { arguments, .. } => arguments.iter().for_each(|argument| match argument {
+                Argument::Value(expr) => self.expr(expr),
+                Argument::Out(name) | Argument::Owned(name) => {
+                    self.names.insert(name.clone());
+                }
+                Argument::Buffer(name, index) => {
+                    self.names.insert(name.clone());
+                    self.index(index);
+                }
+            }),
+        }
+    }
+
+    fn index(&mut self, index: &Index) {
+        self.names.extend(index.free_vars().cloned());
+    }
+
+    fn expr(&mut self, expr: &Expr) {
+        match expr {
+            Expr::Const(_) => {}
+            Expr::Var(name) => {
+                self.names.insert(name.clone());
+            }
+            Expr::Index(index) => self.index(index),
+            Expr::Load(buffer, index) => {
+                self.names.insert(buffer.clone());
+                self.index(index);
+            }
+            Expr::Unary(_, argument) => self.expr(argument),
+            Expr::Binary(_, left, right) => {
+                self.expr(left);
+                self.expr(right);
+            }
+            Expr::Ternary(_, a, b, c) | Expr::Select(a, b, c) => {
+                [a, b, c].into_iter().for_each(|part| self.expr(part));
+            }
+        }
+    }
+}
+
+/// What a statement reads or writes, at any depth.
+fn touches(stmt: &Stmt, touched: &mut Reads) {
+    touched.stmt(stmt);
+    if let Stmt::Buffer { name, .. }
+    | Stmt::Alloc { buffer: name, .. }
+    | Stmt::Store { buffer: name, .. }
+    | Stmt::Copy { to: name, .. } = stmt
+    {
+        touched.names.insert(name.clone());
+    }
+    for block in blocks(stmt) {
+        block.iter().for_each(|stmt| touches(stmt, touched));
+    }
+}
+
+fn blocks(stmt: &Stmt) -> Vec<&Vec<Stmt>> {
+    match stmt {
+        Stmt::For { body, .. } | Stmt::While { body, .. } => vec![body],
+        Stmt::If { then, otherwise, .. } => vec![then, otherwise],
+        _ => Vec::new(),
+    }
+}
+
+fn blocks_mut(stmt: &mut Stmt) -> Vec<&mut Vec<Stmt>> {
+    match stmt {
+        Stmt::For { body, .. } | Stmt::While { body, .. } => vec![body],
+        Stmt::If { then, otherwise, .. } => vec![then, otherwise],
+        _ => Vec::new(),
+    }
+}
+
+/// Takes out what nothing reads; says whether there was anything.
+fn remove_dead(stmts: &mut Vec<Stmt>, read: &HashSet<Name>) -> bool {
+    let before = stmts.len();
+    stmts.retain(|stmt| match stmt {
+        Stmt::Let { name, .. }
+        | Stmt::Var { name, .. }
+        | Stmt::Assign { name, .. }
+        | Stmt::Buffer { name, .. }
+        | Stmt::Alloc { buffer: name, .. }
+        | Stmt::Free(name)
+        | Stmt::Store { buffer: name, .. }
+        | Stmt::Copy { to: name, .. } => read.contains(name),
+        _ => true,
+    });
+    let mut changed = stmts.len() != before;
+    for stmt in stmts {
+        for block in blocks_mut(stmt) {
+            changed |= remove_dead(block, read);
+        }
+    }
+    changed
+}
+
+/// `var x` and `x = e` right behind it become `var x = e`; so do several declarations before their values.
+fn join_declarations(stmts: &mut Vec<Stmt>) {
+    let mut at = 0;
+    while at < stmts.len() {
+        if let Some(Stmt::Var {
+            name,
+            ty,
+            value: None,
+        }) = stmts.get(at)
+        {
+            let (name, ty) = (name.clone(), *ty);
+            let next = stmts.iter().skip(at + 1).position(|stmt| {
+                !matches!(
+                    stmt,
+                    Stmt::At(_) | Stmt::Var { value: None, .. } | Stmt::Buffer { .. }
+                )
+            });
+            let next = next.map(|after| at + 1 + after);
+            if let Some(next) = next
+                && let Some(Stmt::Assign {
+                    name: assigned,
+                    value,
+                }) = stmts.get(next)
+                && *assigned == name
+            {
+                let value = Some(value.clone());
+                if let Some(stmt) = stmts.get_mut(next) {
+                    *stmt = Stmt::Var { name, ty, value };
+                }
+                stmts.remove(at);
+                continue;
+            }
+        }
+        at += 1;
+    }
+    for stmt in stmts {
+        blocks_mut(stmt).into_iter().for_each(join_declarations);
+    }
+}
+
+/// Moves `free` up to behind the last statement of its block that mentions the buffer.
+fn free_early(stmts: &mut Vec<Stmt>) {
+    let mut last_use: HashMap<Name, usize> = HashMap::new();
+    let mut freed: HashSet<Name> = HashSet::new();
+    for (at, stmt) in stmts.iter().enumerate() {
+        if let Stmt::Free(name) = stmt {
+            freed.insert(name.clone());
+            continue;
+        }
+        let mut touched = Reads::default();
+        touches(stmt, &mut touched);
+        for name in touched.names {
+            last_use.insert(name, at);
+        }
+    }
+    let mut frees: HashMap<usize, Vec<Name>> = HashMap::new();
+    for name in freed {
+        if let Some(at) = last_use.get(&name) {
+            frees.entry(*at).or_default().push(name);
+        }
+    }
+    let mut result = Vec::with_capacity(stmts.len());
+    for (at, mut stmt) in std::mem::take(stmts).into_iter().enumerate() {
+        if let Stmt::Free(_) = stmt {
+            continue;
+        }
+        blocks_mut(&mut stmt).into_iter().for_each(free_early);
+        result.push(stmt);
+        let mut names = frees.remove(&at).unwrap_or_default();
+        names.sort();
+        result.extend(names.into_iter().map(Stmt::Free));
+    }
+    *stmts = result;
+}
