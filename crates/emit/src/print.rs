@@ -113,7 +113,11 @@ fn statement(stmt: &CStmt, depth: usize, out: &mut String) {
         }
         CStmt::DeclareCells { ty, name, size } => {
             out.push_str(&declarator(ty, name));
-            out.push_str(&format!("[{size}];"));
+            // An empty array has a cell that nobody reads; compilers would have it written.
+            out.push_str(&match size {
+                1 => "[1] = {0};".to_string(),
+                _ => format!("[{size}];"),
+            });
         }
         CStmt::Do(expr) => {
             out.push_str(&expression(expr));

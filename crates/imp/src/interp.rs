@@ -7,8 +7,8 @@ mod trace;
 
 use crate::check::Checked;
 use crate::ir::{Argument, Expr, Index, LoopMode, Passing, Proc, Program, Site, Stmt};
-use almach_base::Name;
-use almach_value::{Scalar, ScalarType};
+use almach_base::{Name, Span};
+use almach_value::{Failure, Scalar, ScalarType};
 use std::collections::HashMap;
 use std::fmt;
 use trace::{Place, Traces};
@@ -225,17 +225,7 @@ impl Machine<'_> {
                 frame.types.insert(name.clone(), *ty);
                 Ok(())
             }
-            Stmt::Alloc { buffer, size, .. } => {
-                let size = self.index(size, frame)?;
-                let size = usize::try_from(size)
-                    .map_err(|_| RunError::Broken(format!("`{buffer}` is given {size} cells")))?;
-                self.free(buffer, frame)?;
-                let block = self.block(vec![None; size]);
-                frame
-                    .slots
-                    .insert(buffer.clone(), Slot::Buffer(Some(View { block, offset: 0 })));
-                Ok(())
-            }
+            Stmt::Alloc { buffer, size, span } => self.allocate(buffer, size, *span, frame),
             Stmt::Free(buffer) => self.free(buffer, frame),
             Stmt::Swap(a, b) => {
                 let (x, y) = (frame.slots.get(a).cloned(), frame.slots.get(b).cloned());
@@ -301,6 +291,33 @@ impl Machine<'_> {
             },
             Stmt::Call { proc, arguments } => self.call(proc, arguments, frame),
         }
+    }
+
+    fn allocate(&mut self, buffer: &Name, size: &Index, span: Span, frame: &mut Frame) -> Run<()> {
+        let size = self.index(size, frame)?;
+        let Ok(cells) = usize::try_from(size) else {
+            return Err(RunError::Broken(format!("`{buffer}` is given {size} cells")));
+        };
+        self.free(buffer, frame)?;
+        let mut memory = Vec::new();
+        if memory.try_reserve_exact(cells).is_err() {
+            let failure = Failure::OutOfMemory;
+            let site = Site {
+                code: failure.code(),
+                span,
+                text: Name::from(failure.text()),
+            };
+            return Err(RunError::Failed {
+                site,
+                arguments: vec![Scalar::I64(size)],
+            });
+        }
+        memory.resize(cells, None);
+        let block = self.block(memory);
+        frame
+            .slots
+            .insert(buffer.clone(), Slot::Buffer(Some(View { block, offset: 0 })));
+        Ok(())
     }
 
     fn for_loop(

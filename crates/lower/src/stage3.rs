@@ -64,6 +64,8 @@ pub(crate) struct Generator<'a> {
     ranges: Ranges<Name>,
     next: u32,
     span: Span,
+    /// Whether a check before this place in the block always fails.
+    unreachable: bool,
     /// Whether the code runs inside a parallel loop.
     parallel: Parallel,
 }
@@ -95,6 +97,7 @@ impl<'a> Generator<'a> {
             ranges: Ranges::unknown(),
             next: 0,
             span: Span::NONE,
+            unreachable: false,
             parallel: Parallel::Outside,
         }
     }
@@ -165,6 +168,10 @@ impl<'a> Generator<'a> {
     }
 
     pub(crate) fn emit(&mut self, stmt: Stmt) {
+        // Behind a check that always fails only what was declared before it needs an end.
+        if self.unreachable && !matches!(&stmt, Stmt::Free(name) if self.types.contains_key(name)) {
+            return;
+        }
         if let Stmt::Let { name, ty, .. } | Stmt::Var { name, ty, .. } | Stmt::Buffer { name, ty, .. } = &stmt
         {
             self.types.insert(name.clone(), *ty);
@@ -178,9 +185,9 @@ impl<'a> Generator<'a> {
         inside: impl FnOnce(&mut Self) -> Lowering<T>,
     ) -> Lowering<(T, Vec<Stmt>)> {
         let outer = std::mem::take(&mut self.stmts);
-        let ranges = self.ranges.clone();
+        let (ranges, unreachable) = (self.ranges.clone(), self.unreachable);
         let result = inside(self);
-        self.ranges = ranges;
+        (self.ranges, self.unreachable) = (ranges, unreachable);
         let stmts = std::mem::replace(&mut self.stmts, outer);
         Ok((result?, stmts))
     }

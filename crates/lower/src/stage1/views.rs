@@ -295,9 +295,12 @@ impl Translator<'_> {
         let i64 = ScalarType::I64;
         let exact = &rows * &width_nat;
         if width_nat.as_constant().is_none_or(|width| width <= 0) {
-            let not_zero = binary(BinOp::Ne, i64, build::nat_value(width_nat.clone()), int(0));
-            self.check(not_zero, Failure::DivisionByZero, vec![]);
-            self.not_negative(&width_nat);
+            let positive = binary(BinOp::Gt, i64, build::nat_value(width_nat.clone()), int(0));
+            let arguments = vec![
+                build::nat_value(size.clone()),
+                build::nat_value(width_nat.clone()),
+            ];
+            self.check(positive, Failure::NotDivisible, arguments);
         }
         if exact != size {
             let divides = binary(

@@ -203,6 +203,9 @@ impl Generator<'_> {
         for ((to, to_index, count), (from, from_index, _)) in targets.into_iter().zip(sources) {
             let (to_index, from_index) = (self.simplify(&to_index), self.simplify(&from_index));
             let count = self.simplify(&count);
+            if count.is_zero() {
+                continue;
+            }
             self.emit(Stmt::Copy {
                 to,
                 to_index,
@@ -426,6 +429,7 @@ impl Generator<'_> {
             .map(|value| self.read(value, Vec::new()))
             .collect::<Lowering<Vec<_>>>()?;
         self.learn(&condition);
+        let never = condition == Expr::Const(Scalar::Bool(false));
         let site = Site {
             code: site.code,
             span: site.span,
@@ -436,6 +440,7 @@ impl Generator<'_> {
             site,
             arguments,
         });
+        self.unreachable |= never;
         Ok(())
     }
 

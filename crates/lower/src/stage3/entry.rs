@@ -8,6 +8,7 @@ use almach_base::{Name, Span};
 use almach_core::{DataDef, Dim, Function, Program, Recursive, Type, Var};
 use almach_imp::interface::{Entry, EntryParam, Shape};
 use almach_imp::{Argument, Expr, Index, Param, Passing, Proc, Site, Stmt};
+use almach_nat::Atom;
 use almach_value::{BinOp, Failure, ScalarType};
 use std::collections::HashMap;
 
@@ -253,7 +254,12 @@ impl Wrapper<'_> {
                 self.span,
             );
         }
-        Ok(size.map_vars(&|var: &Var| self.sizes.get(var).cloned().unwrap_or_else(Index::zero)))
+        let index = size.map_vars(&|var: &Var| self.sizes.get(var).cloned().unwrap_or_else(Index::zero));
+        // Nothing has such a size; the function fails before anyone wants to know it.
+        Ok(match divides_by_zero(&index) {
+            true => Index::zero(),
+            false => index,
+        })
     }
 
     /// The sizes the function's procedure takes, in its order.
@@ -398,4 +404,20 @@ impl Wrapper<'_> {
         }
         Ok(())
     }
+}
+
+fn divides_by_zero(index: &Index) -> bool {
+    index
+        .terms()
+        .iter()
+        .flat_map(|(monomial, _)| monomial.factors())
+        .any(|(atom, _)| match atom {
+            Atom::Var(_) => false,
+            Atom::Quotient(ratio) | Atom::Remainder(ratio) => {
+                ratio.divisor.is_zero() || divides_by_zero(&ratio.dividend) || divides_by_zero(&ratio.divisor)
+            }
+            Atom::Unfolded(operation) => {
+                divides_by_zero(&operation.left) || divides_by_zero(&operation.right)
+            }
+        })
 }

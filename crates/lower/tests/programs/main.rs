@@ -1,0 +1,303 @@
+//! Every example and file test through every stage: the values of its tests on the Imp interpreter (with race detection)
+//! and in C must be those the file says.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
+
+mod support;
+
+use almach_base::SourceMap;
+use almach_core::Program;
+use almach_core::check::Checked;
+use almach_emit::{Export, Options, Target, emit_c};
+use almach_imp::interface::{Entry, Slot as SlotKind};
+use almach_imp::interp::{RunError, run_entry};
+use almach_imp::marshal::{Slot, from_slots};
+use almach_lower::lower;
+use almach_native::{Argument, Library, Output, Toolchain};
+use almach_strategy::{Machine, choose};
+use almach_syntax::ast::{Expectation, Test};
+use almach_value::{Value, ValueType};
+use std::path::{Path, PathBuf};
+use support::{Calls, compile, on_large_stack};
+
+/// A program with the calls of its tests as entries.
+struct Case {
+    name: String,
+    program: Checked<Program>,
+    tests: Vec<Test>,
+    sources: SourceMap,
+}
+
+/// Programs whose expectations do not hold for other reasons than their lowering.
+const EXCEPTIONS: &[&str] = &[
+    // Rewrites leave out arrays of which only the length is wanted, and the error of a negative size with them.
+    "negative_size_is_an_error",
+    // An empty range has a negative size to the types.
+    "operators/ranges",
+];
+
+fn cases() -> Vec<Case> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let wanted = std::env::var("ALMACH_PROGRAM").unwrap_or_default();
+    let mut paths = Vec::new();
+    collect(&root.join("examples"), &mut paths);
+    collect(&root.join("tests/programs"), &mut paths);
+    let mut cases = Vec::new();
+    for path in paths {
+        let name = path.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
+        if !name.contains(&wanted) || EXCEPTIONS.iter().any(|exception| name.contains(exception)) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut compiled = compile(&name, &root, &text, Calls::All);
+        if compiled.result.is_err() {
+            compiled = compile(&name, &root, &text, Calls::Succeeding);
+        }
+        if let Ok(program) = compiled.result {
+            let mut log = almach_rewrite::Log::default();
+            let program = almach_rewrite::run(program, almach_rewrite::pipelines::STANDARD, &mut log)
+                .unwrap_or_else(|failure| panic!("{name}: {}", failure.diagnostic.title));
+            cases.push(Case {
+                name,
+                program,
+                tests: compiled.tests,
+                sources: compiled.sources,
+            });
+        }
+    }
+    cases
+}
+
+fn collect(folder: &Path, into: &mut Vec<PathBuf>) {
+    let mut entries: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            collect(&path, into);
+        } else if path.extension().is_some_and(|extension| extension == "alm") {
+            into.push(path);
+        }
+    }
+}
+
+/// What is wrong with an outcome; none where it is as the test says.
+fn wrong(test: &Test, ty: &ValueType, outcome: &Result<Value, String>) -> Option<String> {
+    match (&test.expected, outcome) {
+        (Expectation::Equals(text) | Expectation::Near(text), Ok(found)) => {
+            let expected = match almach_value::parse::parse(text, ty) {
+                Ok(expected) => expected,
+                Err(error) => return Some(format!("cannot read the expectation: {error:?}")),
+            };
+            let agree = match &test.expected {
+                Expectation::Equals(_) => almach_value::same(&expected, found),
+                _ => almach_value::approximately_equal(&expected, found, 1e-5),
+            };
+            (!agree).then(|| {
+                let found = almach_value::print::print(found, ty, almach_value::print::Extent::Full);
+                format!("expected {text}, found {found}")
+            })
+        }
+        (Expectation::Fails(text), Err(error)) => (!error.contains(text.as_str()))
+            .then(|| format!("expected an error with {text:?}, found {error}")),
+        (Expectation::Missing, _) => None,
+        (_, Err(error)) => Some(error.clone()),
+        (Expectation::Fails(text), Ok(_)) => Some(format!("expected an error with {text:?}, found a value")),
+    }
+}
+
+fn message(error: &RunError) -> String {
+    match error {
+        RunError::Failed { site, arguments } => {
+            let arguments: Vec<String> = arguments
+                .iter()
+                .map(|argument| {
+                    argument
+                        .as_integer()
+                        .map_or(String::new(), |value| value.to_string())
+                })
+                .collect();
+            site.message(&arguments)
+        }
+        other => format!("Imp: {other}"),
+    }
+}
+
+/// What came of a corpus.
+#[derive(Default)]
+struct Report {
+    ran: usize,
+    refused: Vec<String>,
+    failures: Vec<String>,
+}
+
+impl Report {
+    fn finish(self, least: usize) {
+        println!("{} tests ran, {} refused", self.ran, self.refused.len());
+        if std::env::var("ALMACH_REFUSED").is_ok() {
+            for line in &self.refused {
+                println!("refused: {line}");
+            }
+        }
+        assert!(
+            self.failures.is_empty(),
+            "{} fail\n{}",
+            self.failures.len(),
+            self.failures.join("\n")
+        );
+        if std::env::var("ALMACH_PROGRAM").is_err() {
+            assert!(self.ran >= least, "only {} tests could be compiled", self.ran);
+        }
+    }
+}
+
+#[test]
+fn programs_agree_on_the_imp_interpreter() {
+    on_large_stack(|| {
+        let mut report = Report::default();
+        for case in cases() {
+            let program = choose(case.program.into_inner(), Machine::Threads);
+            if std::env::var("ALMACH_VERBOSE").is_ok() {
+                eprintln!("{}", case.name);
+                if std::env::var("ALMACH_PROGRAM").is_ok() {
+                    let text =
+                        almach_core::print::program_to_string(&program, almach_core::print::Spans::Omit);
+                    eprintln!("{text}");
+                }
+            }
+            for (at, test) in case.tests.iter().enumerate() {
+                let entry = format!("test_{at}");
+                let lowered = match lower(&program, &[&entry]) {
+                    Ok(lowered) => lowered,
+                    Err(errors) => {
+                        let error = &errors[0];
+                        match error.code == almach_base::codes::bugs::COMPILER_BUG {
+                            true => report
+                                .failures
+                                .push(format!("{} {}: {}", case.name, test.call, error.title)),
+                            false => report
+                                .refused
+                                .push(format!("{} {}: {}", case.name, test.call, error.title)),
+                        }
+                        continue;
+                    }
+                };
+                report.ran += 1;
+                let entry = &lowered.entries[0];
+                let outcome = run_entry(&lowered.imp, entry, &[]).map_err(|error| message(&error));
+                if let Some(problem) = wrong(test, &entry.result_type, &outcome) {
+                    report
+                        .failures
+                        .push(format!("{} `{}`: {problem}", case.name, test.call));
+                }
+            }
+        }
+        report.finish(600);
+    });
+}
+
+/// Emitted code must compile without a word under these. (Less optimisation than usual keeps tests quick.)
+const FLAGS: [&str; 5] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1"];
+
+fn run_native(target: Target, machine: Machine, least: usize) {
+    on_large_stack(move || {
+        let folder = concat!(env!("CARGO_TARGET_TMPDIR"), "/programs");
+        let toolchain = Toolchain::find().unwrap().with_flags(FLAGS).with_cache(folder);
+        let mut report = Report::default();
+        for case in cases() {
+            let program = choose(case.program.into_inner(), machine);
+            let names: Vec<String> = (0..case.tests.len()).map(|at| format!("test_{at}")).collect();
+            let lowerable: Vec<&str> = names
+                .iter()
+                .map(String::as_str)
+                .filter(|name| lower(&program, &[name]).is_ok())
+                .collect();
+            report
+                .refused
+                .extend((lowerable.len()..names.len()).map(|_| case.name.clone()));
+            if lowerable.is_empty() {
+                continue;
+            }
+            let lowered = lower(&program, &lowerable).unwrap();
+            let exports = lowered
+                .entries
+                .iter()
+                .map(|entry| Export::new(entry.proc.clone()))
+                .collect();
+            let options = Options {
+                name: "program".into(),
+                target,
+                exports,
+            };
+            let emitted = emit_c(&lowered.imp, &case.sources, &options).unwrap();
+            let mut library = match toolchain.library(&emitted, target, &[]) {
+                Ok(compiled) => Library::load(&compiled.path, emitted.interface.clone()).unwrap(),
+                Err(error) => {
+                    report.failures.push(format!(
+                        "{}: {} {}",
+                        case.name,
+                        error.title,
+                        error.notes.join("\n")
+                    ));
+                    continue;
+                }
+            };
+            for entry in &lowered.entries {
+                let at: usize = entry.name.strip_prefix("test_").unwrap().parse().unwrap();
+                let test = &case.tests[at];
+                report.ran += 1;
+                let outcome = call(&mut library, entry);
+                if let Some(problem) = wrong(test, &entry.result_type, &outcome) {
+                    report
+                        .failures
+                        .push(format!("{} `{}`: {problem}", case.name, test.call));
+                }
+            }
+        }
+        report.finish(least);
+    });
+}
+
+/// Calls an entry without parameters.
+fn call(library: &mut Library, entry: &Entry) -> Result<Value, String> {
+    let kinds: Vec<SlotKind> = entry.results.iter().flat_map(|shape| shape.slots()).collect();
+    let arguments = kinds.iter().map(|kind| match kind {
+        SlotKind::Scalar(_) | SlotKind::Size => Argument::Out,
+        SlotKind::Buffer(_) => Argument::Owned,
+    });
+    let outputs = library
+        .call(&entry.proc, arguments.collect())
+        .map_err(|error| error.title.clone())?;
+    let slots = kinds
+        .iter()
+        .zip(outputs)
+        .map(|(kind, output)| match (kind, output) {
+            (SlotKind::Size, Output::Scalar(scalar)) => Slot::Size(scalar.as_integer().unwrap() as i64),
+            (_, Output::Scalar(scalar)) => Slot::Scalar(scalar),
+            (_, Output::Buffer(buffer)) => Slot::Buffer(buffer),
+        });
+    let mut slots = slots.collect::<Vec<_>>().into_iter();
+    let values = entry
+        .results
+        .iter()
+        .map(|shape| from_slots(shape, &mut slots).unwrap());
+    let mut values: Vec<Value> = values.collect();
+    Ok(match values.len() {
+        1 => values.swap_remove(0),
+        _ => Value::tuple(values),
+    })
+}
+
+#[test]
+#[ignore = "takes a minute or two of the C compiler; the file tests run the same programs"]
+fn programs_agree_in_c() {
+    run_native(Target::C, Machine::Sequential, 600);
+}
+
+#[test]
+#[ignore = "takes a minute or two of the C compiler; the file tests run the same programs"]
+fn programs_agree_in_openmp() {
+    run_native(Target::OpenMp, Machine::Threads, 600);
+}
