@@ -1,14 +1,15 @@
-//! Index polynomials as C, and what is known about the variables in them.
+//! Index polynomials as C.
 //!
 //! `/` of C truncates, a quotient of an index is a floor: they agree where the dividend is not negative and the divisor
 //! positive. Where that follows from the loops and tests around, `/` and `%` are printed; elsewhere a helper.
 
+use crate::facts::Facts;
 use crate::helpers::{Helper, Helpers};
 use crate::tree::{CBinary, CExpr, CUnary};
 use almach_base::Name;
-use almach_imp::{Expr, Index};
-use almach_nat::{Atom, Monomial, Poly, Range, Ranges, Ratio, UnfoldedOp};
-use almach_value::{BinOp, Scalar, ScalarType};
+use almach_imp::Index;
+use almach_nat::{Atom, Monomial, Poly, Ratio, UnfoldedOp};
+use almach_value::{BinOp, ScalarType};
 
 /// How the sums and products of an index are computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,89 +20,6 @@ pub enum Arithmetic {
     Wrapping,
     /// A size to allocate: where it is too large, it is the largest number.
     Saturating,
-}
-
-/// What is known about names that keep their value.
-#[derive(Clone, Debug)]
-pub struct Facts {
-    ranges: Ranges<Name>,
-}
-
-impl Facts {
-    pub fn new() -> Facts {
-        Facts {
-            ranges: Ranges::unknown(),
-        }
-    }
-
-    pub fn set_natural(&mut self, name: &Name) {
-        self.ranges.set(name.clone(), Range::natural());
-    }
-
-    /// Whether an expression is an index that is never negative, unless the names it is made of change their values.
-    pub fn is_natural(&self, expr: &Expr) -> bool {
-        as_index(expr).is_some_and(|index| self.ranges.is_nonneg(&index))
-    }
-
-    /// Inside a loop: the index is below the count, and there is at least one iteration.
-    pub fn enter_loop(&mut self, index: &Name, count: &Index) {
-        self.ranges.set(index.clone(), Range::below(count));
-        self.ranges.assume_nonneg(count - &Poly::one());
-    }
-
-    /// A name is bound to the value of an index.
-    pub fn define(&mut self, name: &Name, index: &Index) {
-        self.ranges
-            .set(name.clone(), Range::between(index.clone(), index.clone()));
-    }
-
-    pub fn assume_nonneg(&mut self, index: Index) {
-        self.ranges.assume_nonneg(index);
-    }
-
-    /// What follows from a condition that holds, where it compares indices. `stays` says which names keep their value.
-    pub fn assume(&mut self, condition: &Expr, stays: &impl Fn(&Name) -> bool) {
-        let Expr::Binary(op, left, right) = condition else {
-            return;
-        };
-        if *op == BinOp::And {
-            self.assume(left, stays);
-            self.assume(right, stays);
-            return;
-        }
-        let (Some(left), Some(right)) = (as_index(left), as_index(right)) else {
-            return;
-        };
-        if !left.free_vars().chain(right.free_vars()).all(stays) {
-            return;
-        }
-        match op {
-            BinOp::Lt => self.assume_nonneg(right - left - Poly::one()),
-            BinOp::Le => self.assume_nonneg(right - left),
-            BinOp::Gt => self.assume_nonneg(left - right - Poly::one()),
-            BinOp::Ge => self.assume_nonneg(left - right),
-            BinOp::Eq => {
-                self.assume_nonneg(&left - &right);
-                self.assume_nonneg(right - left);
-            }
-            _ => {}
-        }
-    }
-
-    /// Whether C's division of these is the floor. (A divisor is never zero where a quotient is computed.)
-    fn divides_like_c(&self, ratio: &Ratio<Name>) -> bool {
-        self.ranges.is_nonneg(&ratio.dividend) && self.ranges.is_nonneg(&ratio.divisor)
-    }
-}
-
-/// An `i64` expression as an index, where it is one without wrapping.
-fn as_index(expr: &Expr) -> Option<Index> {
-    match expr {
-        Expr::Const(Scalar::I64(value)) => Some(Index::constant(*value)),
-        Expr::Var(name) => Some(Index::var(name.clone())),
-        Expr::Index(index) => Some(index.clone()),
-        _ => None,
-    }
 }
 
 /// Prints indices: the facts, the C names of variables, and the helpers that were needed.

@@ -6,6 +6,7 @@
 
 mod analysis;
 mod expr;
+mod facts;
 mod header;
 pub mod helpers;
 mod index;

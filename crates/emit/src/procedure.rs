@@ -14,8 +14,8 @@
 
 use crate::Target;
 use crate::analysis::{Storage, Traits, Uses};
+use crate::facts::Facts;
 use crate::helpers::Helpers;
-use crate::index::Facts;
 use crate::names::Scope;
 use crate::naturals::Naturals;
 use crate::sites::Sites;
@@ -111,7 +111,7 @@ impl<'a> Emitter<'a> {
             sites,
             uses,
             names: HashMap::new(),
-            facts: Facts::new(),
+            facts: Facts::default(),
             scope: unit.scope.clone(),
             regions: Vec::new(),
             span: proc.span,

@@ -16,13 +16,13 @@ type Emit<T> = Result<T, Box<Diagnostic>>;
 impl Emitter<'_> {
     /// A block; what is learnt about names in it is forgotten at its end.
     pub fn block(&mut self, stmts: &[Stmt]) -> Emit<Vec<CStmt>> {
-        let facts = self.facts.clone();
+        let mark = self.facts.mark();
         let mut out = Vec::new();
         for (at, stmt) in stmts.iter().enumerate() {
             let after = stmts.get(at + 1..).unwrap_or(&[]);
             self.stmt(stmt, after, &mut out)?;
         }
-        self.facts = facts;
+        self.facts.forget_since(mark);
         Ok(out)
     }
 
@@ -317,10 +317,10 @@ impl Emitter<'_> {
         out: &mut Vec<CStmt>,
     ) -> Emit<()> {
         let c_condition = self.expr(condition)?;
-        let facts = self.facts.clone();
+        let mark = self.facts.mark();
         self.learn(condition);
         let then = self.nested(then)?;
-        self.facts = facts;
+        self.facts.forget_since(mark);
         let otherwise = self.nested(otherwise)?;
         out.push(match then.is_empty() && !otherwise.is_empty() {
             true => CStmt::If {
@@ -420,14 +420,14 @@ impl Emitter<'_> {
     ) -> Emit<()> {
         let c_count = self.index(count, Arithmetic::Wrapping);
         let c_index = self.bind(index, ScalarType::I64, Role::Constant);
-        let facts = self.facts.clone();
+        let mark = self.facts.mark();
         if count.free_vars().all(|var| self.stays(var)) {
             self.facts.enter_loop(index, count);
         }
         let threads = self.unit.target == Target::OpenMp && mode == LoopMode::Par;
         if threads && analysis::fails(body, self.uses, &self.unit.traits) {
             self.parallel_loop(c_index, c_count, body, out)?;
-            self.facts = facts;
+            self.facts.forget_since(mark);
             return Ok(());
         }
         if threads {
@@ -442,7 +442,7 @@ impl Emitter<'_> {
             true => self.own_region(None, body)?.0,
             false => self.nested(body)?,
         };
-        self.facts = facts;
+        self.facts.forget_since(mark);
         out.push(CStmt::Count {
             index: c_index,
             count: c_count,

@@ -1,0 +1,180 @@
+//! What is known about the values of names that keep them.
+//!
+//! Facts are learnt on the way into a block and forgotten at its end. A question is answered with those that have to do
+//! with it, however many there are.
+
+use almach_base::Name;
+use almach_imp::{Expr, Index};
+use almach_nat::{Poly, Range, Ranges, Ratio};
+use almach_value::{BinOp, Scalar};
+use std::collections::{HashMap, HashSet};
+
+/// No question looks at more facts than this.
+const MOST: usize = 64;
+
+#[derive(Default, Debug)]
+pub struct Facts {
+    learnt: Vec<Fact>,
+    /// Which facts mention a name.
+    about: HashMap<Name, Vec<usize>>,
+}
+
+#[derive(Debug)]
+enum Fact {
+    /// The value of a name is in a range.
+    Range(Name, Range<Name>),
+    /// A polynomial is not negative.
+    NotNegative(Index),
+}
+
+/// How many facts there were at some point.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark(usize);
+
+impl Facts {
+    pub fn mark(&self) -> Mark {
+        Mark(self.learnt.len())
+    }
+
+    /// Forgets what was learnt since.
+    pub fn forget_since(&mut self, mark: Mark) {
+        for fact in self.learnt.drain(mark.0..).rev() {
+            for name in fact.names() {
+                if let Some(about) = self.about.get_mut(name) {
+                    about.pop();
+                }
+            }
+        }
+    }
+
+    fn learn(&mut self, fact: Fact) {
+        for name in fact.names() {
+            self.about
+                .entry(name.clone())
+                .or_default()
+                .push(self.learnt.len());
+        }
+        self.learnt.push(fact);
+    }
+
+    pub fn set_natural(&mut self, name: &Name) {
+        self.learn(Fact::Range(name.clone(), Range::natural()));
+    }
+
+    /// Inside a loop: the index is below the count, and there is at least one iteration.
+    pub fn enter_loop(&mut self, index: &Name, count: &Index) {
+        self.learn(Fact::Range(index.clone(), Range::below(count)));
+        self.assume_nonneg(count - &Poly::one());
+    }
+
+    /// A name is bound to the value of an index.
+    pub fn define(&mut self, name: &Name, index: &Index) {
+        self.learn(Fact::Range(
+            name.clone(),
+            Range::between(index.clone(), index.clone()),
+        ));
+    }
+
+    pub fn assume_nonneg(&mut self, index: Index) {
+        if index.as_constant().is_none() {
+            self.learn(Fact::NotNegative(index));
+        }
+    }
+
+    /// What follows from a condition that holds, where it compares indices. `stays` says which names keep their value.
+    pub fn assume(&mut self, condition: &Expr, stays: &impl Fn(&Name) -> bool) {
+        let Expr::Binary(op, left, right) = condition else {
+            return;
+        };
+        if *op == BinOp::And {
+            self.assume(left, stays);
+            self.assume(right, stays);
+            return;
+        }
+        let (Some(left), Some(right)) = (as_index(left), as_index(right)) else {
+            return;
+        };
+        if !left.free_vars().chain(right.free_vars()).all(stays) {
+            return;
+        }
+        match op {
+            BinOp::Lt => self.assume_nonneg(right - left - Poly::one()),
+            BinOp::Le => self.assume_nonneg(right - left),
+            BinOp::Gt => self.assume_nonneg(left - right - Poly::one()),
+            BinOp::Ge => self.assume_nonneg(left - right),
+            BinOp::Eq => {
+                self.assume_nonneg(&left - &right);
+                self.assume_nonneg(right - left);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether an expression is an index that is never negative.
+    pub fn is_natural(&self, expr: &Expr) -> bool {
+        as_index(expr).is_some_and(|index| match index.as_constant() {
+            Some(value) => value >= 0,
+            None => self.relevant([&index]).is_nonneg(&index),
+        })
+    }
+
+    /// Whether C's division of these is the floor. (A divisor is never zero where a quotient is computed.)
+    pub fn divides_like_c(&self, ratio: &Ratio<Name>) -> bool {
+        let ranges = self.relevant([&ratio.dividend, &ratio.divisor]);
+        ranges.is_nonneg(&ratio.dividend) && ranges.is_nonneg(&ratio.divisor)
+    }
+
+    /// What is known of the names in some polynomials, and of the names in that, and so on; the latest first.
+    fn relevant<'p>(&self, polys: impl IntoIterator<Item = &'p Index>) -> Ranges<Name> {
+        let mut open: Vec<&Name> = polys.into_iter().flat_map(|poly| poly.free_vars()).collect();
+        let mut seen: HashSet<&Name> = HashSet::new();
+        let mut used: HashSet<usize> = HashSet::new();
+        let mut ranges = Ranges::unknown();
+        while let Some(name) = open.pop() {
+            if !seen.insert(name) {
+                continue;
+            }
+            for at in self.about.get(name).into_iter().flatten().rev() {
+                let Some(fact) = self
+                    .learnt
+                    .get(*at)
+                    .filter(|_| used.len() < MOST && used.insert(*at))
+                else {
+                    continue;
+                };
+                match fact {
+                    Fact::Range(name, range) => ranges.set(name.clone(), range.clone()),
+                    Fact::NotNegative(index) => ranges.assume_nonneg(index.clone()),
+                }
+                open.extend(fact.names());
+            }
+        }
+        ranges
+    }
+}
+
+impl Fact {
+    /// The names in it, each once.
+    fn names(&self) -> Vec<&Name> {
+        let mut names: Vec<&Name> = match self {
+            Fact::Range(name, range) => {
+                let bounds = [&range.lower, &range.upper].into_iter().flatten();
+                bounds.flat_map(|bound| bound.free_vars()).chain([name]).collect()
+            }
+            Fact::NotNegative(index) => index.free_vars().collect(),
+        };
+        names.sort();
+        names.dedup();
+        names
+    }
+}
+
+/// An `i64` expression as an index, where it is one without wrapping.
+fn as_index(expr: &Expr) -> Option<Index> {
+    match expr {
+        Expr::Const(Scalar::I64(value)) => Some(Index::constant(*value)),
+        Expr::Var(name) => Some(Index::var(name.clone())),
+        Expr::Index(index) => Some(index.clone()),
+        _ => None,
+    }
+}
