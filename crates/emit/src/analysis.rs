@@ -25,6 +25,8 @@ pub enum Storage {
 #[derive(Default, Debug)]
 pub struct Uses {
     read: HashSet<Name>,
+    /// Variables that are read where they are assigned.
+    read_by_themselves: HashSet<Name>,
     buffers: HashMap<Name, BufferUse>,
     /// Results that are assigned outside of nested blocks only, and not read.
     assigned_nested: HashSet<Name>,
@@ -55,13 +57,15 @@ impl Uses {
         uses
     }
 
+    /// Whether a name is used, but for giving itself a new value.
     pub fn is_read(&self, name: &Name) -> bool {
         self.read.contains(name)
     }
 
     /// Whether a result is only assigned, in the procedure's own block.
     pub fn is_only_assigned_at_top(&self, name: &Name) -> bool {
-        !self.read.contains(name) && !self.assigned_nested.contains(name)
+        let read = self.read.contains(name) || self.read_by_themselves.contains(name);
+        !read && !self.assigned_nested.contains(name)
     }
 
     pub fn storage(&self, buffer: &Name) -> Storage {
@@ -108,7 +112,12 @@ impl Uses {
                 }
             }
             Stmt::Assign { name, value } => {
+                let before = self.read.contains(name);
                 self.expr(value);
+                // Compilers do not call that a use.
+                if !before && self.read.remove(name) {
+                    self.read_by_themselves.insert(name.clone());
+                }
                 if depth == Depth::Nested {
                     self.assigned_nested.insert(name.clone());
                 }

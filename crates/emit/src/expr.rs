@@ -65,6 +65,19 @@ impl Emitter<'_> {
         }
     }
 
+    /// The type of an expression, where nothing is printed.
+    fn type_of(&self, expr: &Expr) -> Emit<ScalarType> {
+        match expr {
+            Expr::Const(scalar) => Ok(scalar.ty()),
+            Expr::Var(name) | Expr::Load(name, _) => Ok(self.known(name)?.ty),
+            Expr::Index(_) => Ok(ScalarType::I64),
+            Expr::Unary(op, a) => self.applies(op.result_type(self.type_of(a)?), op),
+            Expr::Binary(op, a, _) => self.applies(op.result_type(self.type_of(a)?), op),
+            Expr::Ternary(op, a, ..) => self.applies(op.result_type(self.type_of(a)?), op),
+            Expr::Select(_, then, _) => self.type_of(then),
+        }
+    }
+
     fn applies(&self, result: Option<ScalarType>, op: &dyn std::fmt::Debug) -> Emit<ScalarType> {
         result.ok_or_else(|| self.bug(format!("{op:?} does not apply to its operands")))
     }
@@ -79,7 +92,7 @@ impl Emitter<'_> {
             }
             Expr::Binary(op, left, right) => {
                 // NaN makes both a comparison of floats and its opposite false.
-                let ordered = !self.typed(left)?.1.is_float();
+                let ordered = !self.type_of(left)?.is_float();
                 match opposite(*op).filter(|_| ordered) {
                     Some(opposite) => Ok(self.binary(opposite, left, right)?.0),
                     None => Ok(CExpr::unary(CUnary::Not, self.expr(condition)?)),
@@ -180,20 +193,36 @@ impl Emitter<'_> {
 }
 
 /// Whether compilers warn of an operator on these operands, because its result is known: both are the same or numbers, or
-/// an integer is compared with the end of its range, or divided by 0.
+/// an integer is compared with the end of its range, or divided by 0. They also see through what is made of numbers.
 fn surprises(op: BinOp, left: &Expr, right: &Expr, ty: ScalarType) -> bool {
-    let compares = matches!(
-        op,
-        BinOp::Eq | BinOp::Ne | BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge
-    );
+    let orders = matches!(op, BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge);
+    let compares = orders || matches!(op, BinOp::Eq | BinOp::Ne);
     let divides = matches!(op, BinOp::Div | BinOp::Rem);
-    let is_constant = |expr: &Expr| matches!(expr, Expr::Const(_));
     if ty.is_float() {
         return false;
     }
+    let known_result = |expr: &Expr| match expr {
+        Expr::Const(_) => is_extreme(expr),
+        _ => is_constant(expr),
+    };
     (is_constant(left) && is_constant(right))
-        || (compares && (left == right || is_extreme(left) || is_extreme(right)))
-        || (divides && is_extreme(right))
+        || (orders && ty == ScalarType::Bool)
+        || (compares && (left == right || known_result(left) || known_result(right)))
+        || (divides && known_result(right))
+}
+
+/// Whether an expression is made of numbers only.
+fn is_constant(expr: &Expr) -> bool {
+    match expr {
+        Expr::Const(_) => true,
+        Expr::Var(_) | Expr::Load(..) => false,
+        Expr::Index(index) => index.as_constant().is_some(),
+        Expr::Unary(_, a) => is_constant(a),
+        Expr::Binary(_, a, b) => is_constant(a) && is_constant(b),
+        Expr::Ternary(_, a, b, c) | Expr::Select(a, b, c) => {
+            is_constant(a) && is_constant(b) && is_constant(c)
+        }
+    }
 }
 
 /// The least or the greatest number of its type.
@@ -225,14 +254,14 @@ fn opposite(op: BinOp) -> Option<BinOp> {
 }
 
 /// The operator of C that means the same on a type. Both sides of `&` and `|` on booleans are defined; a compiler that
-/// need not skip the second has it easier where that loads.
+/// need not skip the second (as in the arguments of a helper) has it easier where that loads.
 fn infix(op: BinOp, ty: ScalarType, loads: bool) -> Option<CBinary> {
     let wide_unsigned = matches!(ty, ScalarType::U32 | ScalarType::U64);
     let arithmetic = ty.is_float() || wide_unsigned;
-    let logical = ty == ScalarType::Bool && !loads;
     match op {
-        BinOp::And if logical => Some(CBinary::And),
-        BinOp::Or if logical => Some(CBinary::Or),
+        BinOp::And | BinOp::Or if ty == ScalarType::Bool && loads => None,
+        BinOp::And if ty == ScalarType::Bool => Some(CBinary::And),
+        BinOp::Or if ty == ScalarType::Bool => Some(CBinary::Or),
         BinOp::Add if arithmetic => Some(CBinary::Add),
         BinOp::Sub if arithmetic => Some(CBinary::Subtract),
         BinOp::Mul if arithmetic => Some(CBinary::Multiply),

@@ -27,7 +27,8 @@ use crate::procedure::{Callee, Emitter, Unit};
 use crate::sites::Sites;
 use crate::tree::{CFunction, Linkage};
 use almach_base::{Diagnostic, Name, SourceMap, Span, compiler_bug};
-use almach_imp::{Checked, Param, Proc};
+use almach_imp::interface::{Entry, Slot};
+use almach_imp::{Checked, Param, Proc, Program};
 use std::collections::HashMap;
 
 pub use sites::FailureSite;
@@ -51,6 +52,8 @@ pub struct Options {
 #[derive(Clone, Debug)]
 pub struct Export {
     pub proc: Name,
+    /// What its functions are called, behind the name of all.
+    pub name: Name,
     /// What it does, for the header; may be empty.
     pub doc: String,
     /// Parameters that are sizes of arrays, and so never negative.
@@ -60,9 +63,28 @@ pub struct Export {
 impl Export {
     pub fn new(proc: Name) -> Export {
         Export {
+            name: proc.clone(),
             proc,
             doc: String::new(),
             sizes: Vec::new(),
+        }
+    }
+
+    /// An entry point, called as the user does.
+    pub fn of_entry(entry: &Entry, program: &Program) -> Export {
+        let params = program.proc(&entry.proc).map_or(&[][..], |proc| &proc.params);
+        let slots = entry.params.iter().flat_map(|param| param.shape.slots());
+        let sizes = params.iter().zip(slots).filter(|(_, slot)| *slot == Slot::Size);
+        let typed: String = entry
+            .params
+            .iter()
+            .map(|param| format!(" ({}: {})", param.name, param.ty))
+            .collect();
+        Export {
+            proc: entry.proc.clone(),
+            name: entry.name.clone(),
+            doc: format!("{}{typed}: {}", entry.name, entry.result_type),
+            sizes: sizes.map(|(param, _)| param.name.clone()).collect(),
         }
     }
 }
@@ -163,7 +185,13 @@ fn exports(
     }
     let by_name: HashMap<&Name, &Proc> = procs.iter().map(|proc| (&proc.name, proc)).collect();
     let mut result = Vec::new();
-    for Export { proc, doc, .. } in &options.exports {
+    for export in &options.exports {
+        let Export {
+            proc,
+            name: called,
+            doc,
+            ..
+        } = export;
         let Some(found) = by_name.get(proc) else {
             let what = format!("there is no procedure `{proc}` to export");
             return Err(Box::new(compiler_bug(Span::NONE, what)));
@@ -171,8 +199,8 @@ fn exports(
         result.push(Exported {
             proc: proc.clone(),
             doc: doc.clone(),
-            symbol: scope.fresh(&format!("{name}_{proc}")),
-            call_symbol: scope.fresh(&format!("{name}_call_{proc}")),
+            symbol: scope.fresh(&format!("{name}_{called}")),
+            call_symbol: scope.fresh(&format!("{name}_call_{called}")),
             params: found.params.clone(),
         });
     }

@@ -44,6 +44,10 @@ impl Emitter<'_> {
                 });
                 self.discard_unread(name, &c_name, out);
             }
+            Stmt::Assign {
+                value: Expr::Var(from),
+                name,
+            } if from == name => {}
             Stmt::Assign { name, value } => {
                 let value = self.expr(value)?;
                 out.push(CStmt::Assign(self.variable(name)?, value));
@@ -316,23 +320,20 @@ impl Emitter<'_> {
         otherwise: &[Stmt],
         out: &mut Vec<CStmt>,
     ) -> Emit<()> {
-        let c_condition = self.expr(condition)?;
         let mark = self.facts.mark();
         self.learn(condition);
         let then = self.nested(then)?;
         self.facts.forget_since(mark);
         let otherwise = self.nested(otherwise)?;
-        out.push(match then.is_empty() && !otherwise.is_empty() {
-            true => CStmt::If {
-                condition: self.falsity(condition)?,
-                then: otherwise,
-                otherwise: then,
-            },
-            false => CStmt::If {
-                condition: c_condition,
-                then,
-                otherwise,
-            },
+        let flips = then.is_empty() && !otherwise.is_empty();
+        let (condition, then, otherwise) = match flips {
+            true => (self.falsity(condition)?, otherwise, then),
+            false => (self.expr(condition)?, then, otherwise),
+        };
+        out.push(CStmt::If {
+            condition,
+            then,
+            otherwise,
         });
         Ok(())
     }

@@ -295,3 +295,99 @@ fn operators_are_defined_everywhere() {
         .collect();
     clean(&text, "operators", &calls);
 }
+
+/// Threads race in no loop. The run time of clang tells ThreadSanitizer what its barriers mean; where that does not work (a
+/// program without a race is blamed, or one with a race is not), there is nothing to learn.
+#[test]
+fn threads_do_not_race() {
+    let Ok(clang) = Toolchain::of("clang") else {
+        return;
+    };
+    let toolchain = clang.with_flags(["-g", "-O1", "-fsanitize=thread"]);
+    let folder = PathBuf::from(format!("{}/threads", support::cache()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let passes = |source: &almach_emit::CSource, name: &str, main_text: &str| {
+        let (main, program) = (folder.join(format!("{name}.c")), folder.join(name));
+        std::fs::write(&main, main_text).unwrap();
+        toolchain
+            .program(source, Target::OpenMp, &[main], &program)
+            .ok()?;
+        let output = Command::new(&program)
+            .env("TSAN_OPTIONS", "ignore_noninstrumented_modules=1")
+            .output()
+            .unwrap();
+        Some((
+            output.status.success(),
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        ))
+    };
+    let nothing = support::emit(&support::checked("proc nothing() { }"), Target::OpenMp);
+    let control = |body: &str| {
+        format!(
+            "int cells[100];\nint main(void) {{\n  for (int k = 0; k < 9; k++) {{\n    cells[k] = k;\n\
+             #pragma omp parallel for num_threads(3)\n    for (int i = 0; i < 99; i++) {{ {body} }}\n  }}\n  return 0;\n}}\n"
+        )
+    };
+    let clean = passes(&nothing, "clean", &control("cells[i] += i;"));
+    let racy = passes(&nothing, "racy", &control("cells[0] += i;"));
+    if !matches!((clean, racy), (Some((true, _)), Some((false, _)))) {
+        return;
+    }
+    let flags: Vec<bool> = (0..50).map(|at| at % 9 == 7).collect();
+    let none = vec![false; 50];
+    let failing = support::checked(FAILING);
+    let calls = [
+        (
+            "first",
+            vec![int(50), buffer(&flags), buffer(&none), room(50), OUT],
+        ),
+        (
+            "first",
+            vec![int(50), buffer(&none), buffer(&none), room(50), OUT],
+        ),
+        (
+            "divide",
+            vec![int(2), buffer(&[6i32, 7]), buffer(&[0i32, 0]), OWNED],
+        ),
+    ];
+    let source = support::emit(&failing, Target::OpenMp);
+    let (good, said) = passes(&source, "failing", &main_text(&failing, &calls)).unwrap();
+    assert!(good, "{said}");
+    let statements = support::checked(STATEMENTS);
+    let calls = [
+        ("small", vec![int(40), room(40)]),
+        ("scratch", vec![int(40), int(5), room(40)]),
+    ];
+    let source = support::emit(&statements, Target::OpenMp);
+    let (good, said) = passes(&source, "statements", &main_text(&statements, &calls)).unwrap();
+    assert!(good, "{said}");
+}
+
+/// C++ programs can include the header.
+#[test]
+fn the_header_is_also_cxx() {
+    let Ok(output) = Command::new("c++").arg("--version").output() else {
+        return;
+    };
+    assert!(output.status.success());
+    let folder = PathBuf::from(format!("{}/cxx", support::cache()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let source = support::emit(&support::checked(STATEMENTS), Target::C);
+    std::fs::write(folder.join(&source.header_name), &source.header).unwrap();
+    let main = folder.join("main.cc");
+    std::fs::write(
+        &main,
+        "#include \"test.h\"\nint main() { test_free(test_new()); }\n",
+    )
+    .unwrap();
+    let mut command = Command::new("c++");
+    command
+        .args(["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"])
+        .arg(&main);
+    let output = command.output().unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}

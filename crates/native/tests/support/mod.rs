@@ -39,10 +39,10 @@ pub fn emit(checked: &Checked, target: Target) -> CSource {
     let exports = procs
         .iter()
         .map(|proc| Export {
-            proc: proc.name.clone(),
             doc: format!("Tests {}.", proc.name),
             // These names are used for sizes only.
             sizes: vec![Name::from("n"), Name::from("m")],
+            ..Export::new(proc.name.clone())
         })
         .collect();
     let options = Options {
