@@ -3,6 +3,7 @@
 mod apply;
 mod arrays;
 mod branches;
+mod coerce;
 mod expr;
 mod foreach;
 mod functions;
@@ -12,4 +13,7 @@ mod map;
 mod operators;
 mod pattern;
 mod prims;
+mod records;
+mod reference;
+mod signature;
 mod values;
