@@ -40,7 +40,7 @@ pub fn read_all(entry: &Entry, args: &[String]) -> Result<Vec<Value>, Diagnostic
         return Err(complaint(
             codes::ARGUMENT_COUNT,
             format!(
-                "`{}` takes {} arguments, {} were given",
+                "`{}` takes {} arguments, and {} came",
                 entry.name,
                 entry.params.len(),
                 args.len()

@@ -60,6 +60,14 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
         .unwrap_or(Path::new("."));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temporary = folder.join(format!(".{name}.{}.tmp", std::process::id()));
+    if !folder.is_dir() {
+        let missing = format!(
+            "cannot write `{}`: there is no folder `{}`",
+            path.display(),
+            folder.display()
+        );
+        return Err(complaint(codes::UNWRITABLE_FILE, missing));
+    }
     std::fs::write(&temporary, bytes)
         .and_then(|()| std::fs::rename(&temporary, path))
         .map_err(|error| {

@@ -1,27 +1,48 @@
 //! What runs a program: the interpreter, or a library made by the C compiler.
 
+use crate::native::Native;
 use crate::options::Backend;
+use crate::program::Program;
 use crate::terminal;
 use almach_base::Diagnostic;
-use almach_core::Program as Core;
+use almach_base::codes::cli::NO_C_COMPILER;
+use almach_base::codes::concreteness::NOT_COMPILED_YET;
+use almach_core::check::Checked;
 use almach_core::interp::{Host, Interpreter, Limits};
+use almach_core::{Entry, Program as Core};
+use almach_driver::back::{self, Target};
 use almach_value::{Extent, Value, ValueType, print};
 
 pub enum Machine {
     Interpreter(Box<Interpreter>),
+    Native(Box<Native>),
 }
 
 /// What the user can set for a run.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct RunSettings {
+    /// What runs it; without one, the best that can run this program here.
+    pub backend: Option<Backend>,
     pub max_depth: Option<usize>,
 }
 
 impl Machine {
-    /// The machine for a back end; without one asked for, the best that can run this program here.
-    pub fn new(core: &Core, backend: Option<Backend>, settings: RunSettings) -> Result<Machine, Diagnostic> {
-        match backend {
-            None | Some(Backend::Interp) => interpreter(core, settings),
+    /// A machine for calls of these entries.
+    pub fn new(
+        program: &Program,
+        core: &Checked<Core>,
+        entries: &[&Entry],
+        settings: RunSettings,
+    ) -> Result<Machine, Diagnostic> {
+        match settings.backend {
+            Some(Backend::Interp) => interpreter(core, settings),
+            Some(Backend::C) => native(program, core, entries, Target::C),
+            Some(Backend::Openmp) => native(program, core, entries, Target::OpenMp),
+            None => native(program, core, entries, Target::OpenMp).or_else(|problem| {
+                let reason = reason_to_interpret(&problem).ok_or(problem)?;
+                terminal::complain(&format!("note: interpreting, since {reason}"));
+                interpreter(core, settings)
+            }),
         }
     }
 
@@ -30,8 +51,62 @@ impl Machine {
             Machine::Interpreter(interpreter) => interpreter
                 .call_with(entry, args, &mut Terminal)
                 .map_err(|error| error.to_diagnostic()),
+            Machine::Native(native) => native.call(entry, &args),
         }
     }
+}
+
+fn native(
+    program: &Program,
+    core: &Checked<Core>,
+    entries: &[&Entry],
+    target: Target,
+) -> Result<Machine, Diagnostic> {
+    back::strategy(core.clone(), back::machine(target))
+        .and_then(|strategy| Native::new(&strategy, entries, program.sources(), target))
+        .map(|native| Machine::Native(Box::new(native)))
+        .map_err(first)
+}
+
+/// The entries that a back end can run; the others need what it does not have yet.
+pub fn runnable<'a>(
+    core: &Checked<Core>,
+    entries: Vec<&'a Entry>,
+    backend: Backend,
+) -> Result<Vec<&'a Entry>, Diagnostic> {
+    let target = match backend {
+        Backend::Interp => return Ok(entries),
+        Backend::C => Target::C,
+        Backend::Openmp => Target::OpenMp,
+    };
+    let strategy = back::strategy(core.clone(), back::machine(target)).map_err(first)?;
+    let mut found = Vec::new();
+    for entry in entries {
+        match back::lowered(&strategy, &[entry]).map_err(first) {
+            Ok(_) => found.push(entry),
+            Err(problem) if problem.code == NOT_COMPILED_YET => {}
+            Err(problem) => return Err(problem),
+        }
+    }
+    Ok(found)
+}
+
+/// Why a program that no back end was asked for is interpreted instead of compiled; none where the user must know.
+fn reason_to_interpret(problem: &Diagnostic) -> Option<String> {
+    match problem.code {
+        NO_C_COMPILER => Some("there is no C compiler (set CC, or install one)".to_owned()),
+        NOT_COMPILED_YET => Some(problem.title.clone()),
+        _ => None,
+    }
+}
+
+fn first(diagnostics: Vec<Diagnostic>) -> Diagnostic {
+    diagnostics.into_iter().next().unwrap_or_else(|| {
+        almach_base::compiler_bug(
+            almach_base::Span::NONE,
+            "a stage failed without saying why".to_owned(),
+        )
+    })
 }
 
 fn interpreter(core: &Core, settings: RunSettings) -> Result<Machine, Diagnostic> {

@@ -6,6 +6,7 @@ mod failure;
 mod files;
 mod generate;
 mod machine;
+mod native;
 mod options;
 mod program;
 mod terminal;

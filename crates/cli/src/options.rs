@@ -56,6 +56,10 @@ pub enum Command {
 pub enum Backend {
     /// The reference interpreter
     Interp,
+    /// Sequential C
+    C,
+    /// C with OpenMP
+    Openmp,
 }
 
 #[derive(Args, Debug)]
@@ -67,7 +71,7 @@ pub struct RunOptions {
     /// The entry point (default: main, or the only one)
     #[arg(long)]
     pub entry: Option<String>,
-    /// What runs it
+    /// What runs it (default: OpenMP C; where the program or the machine does not allow that, the interpreter)
     #[arg(long, value_enum)]
     pub backend: Option<Backend>,
     /// Write the result to a file (.npy .npz .json .txt) instead of standard output
@@ -108,7 +112,7 @@ pub struct BenchOptions {
     /// The entry point (default: all when inputs are generated, else main or the only one)
     #[arg(long)]
     pub entry: Option<String>,
-    /// What runs it
+    /// What runs it (default: OpenMP C; where the program or the machine does not allow that, the interpreter)
     #[arg(long, value_enum)]
     pub backend: Option<Backend>,
     /// The value of every size variable in generated inputs; `n=100,m=20` sets them apart
@@ -136,6 +140,18 @@ pub struct FmtOptions {
 pub enum Stage {
     /// Core as elaborated
     Core,
+    /// Core after the rewrites, with a level on every operation
+    Strategy,
+    /// The imperative phrase language, before its loops
+    Dpia,
+    /// The imperative phrase language, with loops
+    Loops,
+    /// Loops over flat memory
+    Imp,
+    /// The C source
+    C,
+    /// The C header
+    H,
 }
 
 #[derive(Args, Debug)]
@@ -143,9 +159,12 @@ pub struct EmitOptions {
     pub file: PathBuf,
     #[arg(long, value_enum)]
     pub stage: Stage,
-    /// Only what this entry point needs
+    /// Only this entry point (stages after strategy; default: all)
     #[arg(long)]
     pub entry: Option<String>,
+    /// The back end that strategy and C are for
+    #[arg(long, value_enum, default_value_t = Backend::Openmp)]
+    pub backend: Backend,
 }
 
 #[derive(Args, Debug)]

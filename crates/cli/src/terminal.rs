@@ -7,6 +7,9 @@ use std::io::{IsTerminal, Write};
 /// Arrays longer than this are abridged on a terminal.
 pub const LONGEST: usize = 100;
 
+/// Errors beyond these are counted, not shown: they rarely say something new.
+const MOST_SHOWN: usize = 50;
+
 /// How this run talks to its user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Style {
@@ -58,10 +61,15 @@ pub fn report(diagnostics: &[Diagnostic], sources: &SourceMap, style: Style) {
     if diagnostics.is_empty() {
         return;
     }
+    let shown = diagnostics.get(..MOST_SHOWN).unwrap_or(diagnostics);
     let text = match style {
-        Style::Plain => render::to_text(diagnostics, sources, render::Style::Plain),
-        Style::Coloured => render::to_text(diagnostics, sources, render::Style::Coloured),
+        Style::Plain => render::to_text(shown, sources, render::Style::Plain),
+        Style::Coloured => render::to_text(shown, sources, render::Style::Coloured),
         Style::Json => render::to_json(diagnostics, sources).to_string(),
     };
     complain(text.trim_end());
+    let rest = diagnostics.len() - shown.len();
+    if rest > 0 && style != Style::Json {
+        complain(&format!("\n{rest} more errors are not shown"));
+    }
 }

@@ -1,5 +1,6 @@
 //! The pipeline as functions: source text in, any stage out. No files, no processes, no printing.
 
+pub mod back;
 pub mod front;
 pub mod load;
 pub mod tests;

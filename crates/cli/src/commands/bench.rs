@@ -10,6 +10,7 @@ use crate::program::{Program, choose_entry};
 use crate::terminal::{self, Style};
 use almach_base::Diagnostic;
 use almach_base::codes::cli as codes;
+use almach_core::check::Checked;
 use almach_core::{Entry, Program as Core};
 use almach_value::Value;
 use std::time::Instant;
@@ -23,7 +24,7 @@ pub fn run(options: &BenchOptions, style: Style) -> Outcome {
         Ok(core) => core,
         Err(outcome) => return outcome,
     };
-    match bench(&core, options) {
+    match bench(&program, &core, options) {
         Ok(()) => Outcome::Done,
         Err(diagnostic) => {
             let outcome = outcome_of(diagnostic.code);
@@ -33,7 +34,7 @@ pub fn run(options: &BenchOptions, style: Style) -> Outcome {
     }
 }
 
-fn bench(core: &Core, options: &BenchOptions) -> Result<(), Diagnostic> {
+fn bench(program: &Program, core: &Checked<Core>, options: &BenchOptions) -> Result<(), Diagnostic> {
     if options.runs == 0 {
         return Err(complaint(codes::BAD_OPTION, "--runs 0 measures nothing").help("give at least one run"));
     }
@@ -41,7 +42,19 @@ fn bench(core: &Core, options: &BenchOptions) -> Result<(), Diagnostic> {
         (None, []) if !core.entries.is_empty() => core.entries.iter().collect(),
         (name, _) => vec![choose_entry(core, name.as_deref())?],
     };
-    let machine = Machine::new(core, options.backend, RunSettings::default())?;
+    let machine = Machine::new(
+        program,
+        core,
+        &entries,
+        RunSettings {
+            backend: options.backend,
+            max_depth: None,
+        },
+    )?;
+    let inputs: Vec<Vec<Value>> = entries
+        .iter()
+        .map(|entry| inputs(entry, options))
+        .collect::<Result<_, _>>()?;
     let width = entries
         .iter()
         .map(|entry| entry.name.len())
@@ -52,9 +65,8 @@ fn bench(core: &Core, options: &BenchOptions) -> Result<(), Diagnostic> {
         "{:<width$}  {:>12}  {:>12}  {:>12}  {:>12}  {:>6}",
         "entry", "median", "mean", "min", "max", "spread"
     ));
-    for entry in entries {
-        let args = inputs(entry, options)?;
-        let statistics = measure(&machine, entry, &args, options)?;
+    for (entry, args) in entries.into_iter().zip(&inputs) {
+        let statistics = measure(&machine, entry, args, options)?;
         terminal::say(&statistics.row(&entry.name, width));
     }
     Ok(())

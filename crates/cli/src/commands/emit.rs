@@ -1,10 +1,14 @@
 //! `almach emit --stage …`.
 
 use crate::failure::Outcome;
-use crate::options::{EmitOptions, Stage};
-use crate::program::Program;
+use crate::options::{Backend, EmitOptions, Stage};
+use crate::program::{Program, choose_entry};
 use crate::terminal::{self, Style};
+use almach_base::Diagnostic;
+use almach_core::check::Checked;
 use almach_core::print::{Spans, program_to_string};
+use almach_core::{Entry, Program as Core};
+use almach_driver::back::{self, Target};
 
 pub fn run(options: &EmitOptions, style: Style) -> Outcome {
     let program = match Program::open(&options.file, style) {
@@ -15,8 +19,47 @@ pub fn run(options: &EmitOptions, style: Style) -> Outcome {
         Ok(core) => core,
         Err(outcome) => return outcome,
     };
-    match options.stage {
-        Stage::Core => terminal::say_raw(&program_to_string(&core, Spans::Omit)),
+    match text(&program, core, options) {
+        Ok(text) => {
+            terminal::say_raw(&text);
+            Outcome::Done
+        }
+        Err(diagnostics) => program.report(&diagnostics, style),
     }
-    Outcome::Done
+}
+
+fn text(program: &Program, core: Checked<Core>, options: &EmitOptions) -> Result<String, Vec<Diagnostic>> {
+    let target = match options.backend {
+        Backend::Interp | Backend::C => Target::C,
+        Backend::Openmp => Target::OpenMp,
+    };
+    if options.stage == Stage::Core {
+        return Ok(program_to_string(&core, Spans::Omit));
+    }
+    let strategy = back::strategy(core, back::machine(target))?;
+    if options.stage == Stage::Strategy {
+        return Ok(program_to_string(&strategy, Spans::Omit));
+    }
+    let lowered = back::lowered(&strategy, &wanted(&strategy, options)?)?;
+    let name = options
+        .file
+        .file_stem()
+        .map_or("program".into(), |stem| stem.to_string_lossy());
+    Ok(match options.stage {
+        Stage::Core | Stage::Strategy => String::new(),
+        Stage::Dpia => lowered.dpia.program().to_string(),
+        Stage::Loops => lowered.loops.program().to_string(),
+        Stage::Imp => lowered.imp.program().to_string(),
+        Stage::C => back::c_source(&lowered, program.sources(), &name, target)?.source,
+        Stage::H => back::c_source(&lowered, program.sources(), &name, target)?.header,
+    })
+}
+
+fn wanted<'a>(core: &'a Core, options: &EmitOptions) -> Result<Vec<&'a Entry>, Vec<Diagnostic>> {
+    match &options.entry {
+        None if !core.entries.is_empty() => Ok(core.entries.iter().collect()),
+        name => choose_entry(core, name.as_deref())
+            .map(|entry| vec![entry])
+            .map_err(|error| vec![error]),
+    }
 }

@@ -28,13 +28,11 @@ pub fn run(options: &RunOptions, style: Style) -> Outcome {
     let result = choose_entry(&core, options.entry.as_deref()).and_then(|entry| {
         let args = arguments::read_all(entry, &options.args)?;
         times.lap("read arguments");
-        let machine = Machine::new(
-            &core,
-            options.backend,
-            RunSettings {
-                max_depth: options.max_depth,
-            },
-        )?;
+        let settings = RunSettings {
+            backend: options.backend,
+            max_depth: options.max_depth,
+        };
+        let machine = Machine::new(&program, &core, &[entry], settings)?;
         times.lap("compile");
         let value = machine.call(&entry.name, args)?;
         times.lap("run");

@@ -2,12 +2,12 @@
 
 use crate::failure::Outcome;
 use crate::files;
-use crate::machine::{Machine, RunSettings};
+use crate::machine::{Machine, RunSettings, runnable};
 use crate::options::{Backend, TestOptions};
 use crate::program::{self, Program};
 use crate::terminal::{self, Style};
 use almach_base::codes::cli as codes;
-use almach_base::{Diagnostic, SourceMap, compiler_bug, render};
+use almach_base::{Diagnostic, Name, SourceMap, compiler_bug, render};
 use almach_core::check::Checked;
 use almach_core::{Entry, Program as Core};
 use almach_driver::tests::{TestCall, calls};
@@ -20,6 +20,9 @@ use std::path::Path;
 struct Tally {
     passed: usize,
     failed: usize,
+    /// The back end does not have what they need.
+    skipped: usize,
+    /// Files that are no programs.
     wrong: usize,
 }
 
@@ -35,7 +38,15 @@ pub fn run(options: &TestOptions, style: Style) -> Outcome {
     for path in &paths {
         file(path, options.backend, style, &mut tally);
     }
-    terminal::say(&format!("{} passed, {} failed", tally.passed, tally.failed));
+    let skipped = if tally.skipped > 0 {
+        format!(", {} skipped", tally.skipped)
+    } else {
+        String::new()
+    };
+    terminal::say(&format!(
+        "{} passed, {} failed{skipped}",
+        tally.passed, tally.failed
+    ));
     match tally {
         Tally { wrong: 1.., .. } => Outcome::WrongUse,
         Tally { failed: 1.., .. } => Outcome::ProgramFailed,
@@ -99,22 +110,42 @@ fn alone(loaded: &Loaded, test: &TestCall, backend: Backend, style: Style, tally
 struct Suite {
     program: Program,
     core: Checked<Core>,
+    /// The entries of tests that the back end can run.
+    entries: Vec<Name>,
     machine: Result<Machine, Diagnostic>,
     style: Style,
 }
 
 impl Suite {
     fn new(program: Program, core: Checked<Core>, backend: Backend, style: Style) -> Suite {
-        let machine = Machine::new(&core, Some(backend), RunSettings::default());
+        let settings = RunSettings {
+            backend: Some(backend),
+            max_depth: None,
+        };
+        let (entries, machine) = match runnable(&core, core.entries.iter().collect(), backend) {
+            Ok(entries) => (
+                entries.iter().map(|entry| entry.name.clone()).collect(),
+                Machine::new(&program, &core, &entries, settings),
+            ),
+            Err(problem) => (
+                core.entries.iter().map(|entry| entry.name.clone()).collect(),
+                Err(problem),
+            ),
+        };
         Suite {
             program,
             core,
+            entries,
             machine,
             style,
         }
     }
 
     fn one(&self, test: &TestCall, tally: &mut Tally) {
+        if !self.entries.contains(&test.entry) {
+            tally.skipped += 1;
+            return;
+        }
         match self.problem(test) {
             None => tally.passed += 1,
             Some(problem) => {

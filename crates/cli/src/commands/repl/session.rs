@@ -1,6 +1,7 @@
 //! What a session keeps: definitions as source text, bindings as a chain of `let`s.
 
 use crate::machine::{Machine, RunSettings};
+use crate::options::Backend;
 use crate::program::{Disk, Program};
 use crate::terminal::{self, LONGEST, Style};
 use almach_base::{Diagnostic, Name, SourceMap};
@@ -125,7 +126,12 @@ impl Session {
         let Some(entry) = core.entries.iter().rev().find(|entry| entry.name.as_str() == IT) else {
             return;
         };
-        let result = Machine::new(&core, None, RunSettings::default())
+        // Typed lines are short; waiting for a C compiler would cost more than it saves.
+        let settings = RunSettings {
+            backend: Some(Backend::Interp),
+            max_depth: None,
+        };
+        let result = Machine::new(&program, &core, &[entry], settings)
             .and_then(|machine| machine.call(&entry.name, Vec::new()));
         match result {
             Ok(value) => terminal::say(&print(

@@ -1,0 +1,59 @@
+//! From Core to C.
+
+use almach_base::{Diagnostic, SourceMap, compiler_bug};
+use almach_core::check::{Checked, check};
+use almach_core::{Entry, Program};
+use almach_emit::{CSource, Export, Options, emit_c};
+use almach_lower::{Lowered, lower};
+use almach_rewrite::{Log, pipelines, run};
+use almach_strategy::choose;
+
+pub use almach_emit::Target;
+pub use almach_strategy::Machine;
+
+/// The machine that a target's code runs on.
+pub fn machine(target: Target) -> Machine {
+    match target {
+        Target::C => Machine::Sequential,
+        Target::OpenMp => Machine::Threads,
+    }
+}
+
+/// The strategy program: Core after the rewrites, with a level on every operation.
+pub fn strategy(core: Checked<Program>, machine: Machine) -> Result<Checked<Program>, Vec<Diagnostic>> {
+    let rewritten =
+        run(core, pipelines::STANDARD, &mut Log::default()).map_err(|failure| vec![failure.diagnostic])?;
+    check(choose(rewritten.into_inner(), machine), "strategy").map_err(|failure| vec![failure.diagnostic])
+}
+
+/// Entries of a strategy program at every later stage.
+pub fn lowered(strategy: &Checked<Program>, entries: &[&Entry]) -> Result<Lowered, Vec<Diagnostic>> {
+    let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+    lower(strategy, &names)
+}
+
+/// C for lowered entries. `name` starts the names of all that is exported.
+pub fn c_source(
+    lowered: &Lowered,
+    sources: &SourceMap,
+    name: &str,
+    target: Target,
+) -> Result<CSource, Vec<Diagnostic>> {
+    if lowered.entries.is_empty() {
+        return Err(vec![compiler_bug(
+            almach_base::Span::NONE,
+            "C for no entry points",
+        )]);
+    }
+    let exports = lowered
+        .entries
+        .iter()
+        .map(|entry| Export::new(entry.proc.clone()))
+        .collect();
+    let options = Options {
+        name: name.to_owned(),
+        target,
+        exports,
+    };
+    emit_c(&lowered.imp, sources, &options).map_err(|diagnostic| vec![*diagnostic])
+}
