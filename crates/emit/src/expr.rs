@@ -208,7 +208,19 @@ fn surprises(op: BinOp, left: &Expr, right: &Expr, ty: ScalarType) -> bool {
     (is_constant(left) && is_constant(right))
         || (orders && ty == ScalarType::Bool)
         || (compares && (left == right || known_result(left) || known_result(right)))
+        || (compares && (is_limited(left) && is_constant(right) || is_constant(left) && is_limited(right)))
         || (divides && known_result(right))
+}
+
+/// Whether compilers see that an expression has only some of its type's values.
+fn is_limited(expr: &Expr) -> bool {
+    match expr {
+        Expr::Unary(UnOp::Convert(_), _) | Expr::Binary(BinOp::And | BinOp::Or, ..) | Expr::Select(..) => {
+            true
+        }
+        Expr::Unary(..) | Expr::Binary(..) | Expr::Ternary(..) => false,
+        Expr::Const(_) | Expr::Var(_) | Expr::Index(_) | Expr::Load(..) => false,
+    }
 }
 
 /// Whether an expression is made of numbers only.

@@ -3,6 +3,7 @@
 //! Besides the command line this is the one crate that touches files and processes. Only [`raw`] is unsafe.
 
 mod cache;
+mod entry;
 mod library;
 #[allow(
     unsafe_code,

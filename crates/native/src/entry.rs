@@ -1,0 +1,54 @@
+//! Entry points called with values.
+
+use crate::library::{Argument, Library, Output};
+use almach_base::{Diagnostic, compiler_bug};
+use almach_imp::interface::{Entry, Slot as SlotKind};
+use almach_imp::marshal::{Slot, from_slots, to_slots};
+use almach_value::{Scalar, Value};
+
+impl Library {
+    /// Runs an entry point on values of its parameters' types. Several results are one tuple.
+    pub fn call_entry(&mut self, entry: &Entry, arguments: &[Value]) -> Result<Value, Box<Diagnostic>> {
+        let broken = |what: String| Box::new(compiler_bug(entry.span, what));
+        if entry.params.len() != arguments.len() {
+            return Err(broken(format!(
+                "`{}` takes {} arguments and gets {}",
+                entry.name,
+                entry.params.len(),
+                arguments.len()
+            )));
+        }
+        let mut slots = Vec::new();
+        for (param, value) in entry.params.iter().zip(arguments) {
+            to_slots(value, &param.shape, &mut slots).map_err(|error| broken(error.0))?;
+        }
+        let inputs = slots.iter().map(|slot| match slot {
+            Slot::Scalar(scalar) => Argument::Value(*scalar),
+            Slot::Size(size) => Argument::Value(Scalar::I64(*size)),
+            Slot::Buffer(buffer) => Argument::Read(buffer),
+        });
+        let kinds: Vec<SlotKind> = entry.results.iter().flat_map(|shape| shape.slots()).collect();
+        let results = kinds.iter().map(|kind| match kind {
+            SlotKind::Scalar(_) | SlotKind::Size => Argument::Out,
+            SlotKind::Buffer(_) => Argument::Owned,
+        });
+        let outputs = self.call(&entry.proc, inputs.chain(results).collect())?;
+        let filled = kinds
+            .iter()
+            .zip(outputs)
+            .map(|(kind, output)| match (kind, output) {
+                (SlotKind::Size, Output::Scalar(Scalar::I64(size))) => Slot::Size(size),
+                (_, Output::Scalar(scalar)) => Slot::Scalar(scalar),
+                (_, Output::Buffer(buffer)) => Slot::Buffer(buffer),
+            });
+        let mut filled = filled.collect::<Vec<_>>().into_iter();
+        let mut values = Vec::new();
+        for shape in &entry.results {
+            values.push(from_slots(shape, &mut filled).map_err(|error| broken(error.0))?);
+        }
+        match values.len() {
+            1 => Ok(values.swap_remove(0)),
+            _ => Ok(Value::tuple(values)),
+        }
+    }
+}
