@@ -1,6 +1,7 @@
 //! Data types at their type arguments.
 
-use crate::errors::bug;
+use crate::errors::{self, bug};
+use crate::specialise::MAX_TYPE_NODES;
 use crate::statics::Env;
 use crate::ty::{Extent, SizedTy, Ty};
 use crate::{Elaborator, Res};
@@ -22,6 +23,9 @@ impl<'a> Elaborator<'a> {
         let program = self.program;
         let def = program.data.get(id.0 as usize);
         let def = def.ok_or_else(|| bug(span, "an unknown data type"))?;
+        if args.iter().any(|arg| arg.is_larger_than(MAX_TYPE_NODES)) {
+            return Err(errors::endless_data(def));
+        }
         let core_id = DataId(self.builder.signatures.data.len() as u32);
         let name = self.data_name(id, args);
         self.builder.signatures.data.push(DataDef {

@@ -4,11 +4,11 @@ use crate::specialise::{Active, Source};
 use crate::ty::Ty;
 use almach_base::codes::bugs::COMPILER_BUG;
 use almach_base::codes::concreteness::{
-    ENDLESS_SPECIALISATION, FUNCTION_FROM_RECURSION, FUNCTION_IN_LOOP, LITERAL_OUT_OF_RANGE, VECTOR_WIDTH,
+    ENDLESS_DATA, ENDLESS_SPECIALISATION, FUNCTION_FROM_RECURSION, FUNCTION_IN_LOOP, LITERAL_OUT_OF_RANGE,
 };
 use almach_base::{Diagnostic, Name, Span};
 use almach_core::typing::TypeError;
-use almach_types::tree::Def;
+use almach_types::tree::{DataDef, Def};
 use almach_value::ScalarType;
 
 /// An invariant that does not hold.
@@ -73,6 +73,22 @@ fn chain_text<'a>(active: &[Active<'a>], source: Source<'a>) -> Vec<String> {
     chain
 }
 
+/// A data type that contains itself at ever larger arguments.
+pub(crate) fn endless_data(def: &DataDef) -> Box<Diagnostic> {
+    Box::new(
+        Diagnostic::error(
+            ENDLESS_DATA,
+            def.span,
+            format!(
+                "the data type `{}` contains itself at ever larger types",
+                def.name
+            ),
+        )
+        .label("its fields mention it with arguments that grow each time")
+        .help("mention the type with the arguments it is declared with"),
+    )
+}
+
 pub(crate) fn recursive_function_result(def: &Def, span: Span) -> Box<Diagnostic> {
     Box::new(
         Diagnostic::error(
@@ -113,17 +129,5 @@ pub(crate) fn literal_range(value: i128, ty: ScalarType, span: Span) -> Box<Diag
         )
         .label(format!("this definition is used at type {ty}"))
         .help("use the definition at a wider type, or convert: `i64 x`"),
-    )
-}
-
-pub(crate) fn vector_width(span: Span) -> Box<Diagnostic> {
-    Box::new(
-        Diagnostic::error(
-            VECTOR_WIDTH,
-            span,
-            "the width of a vector is not known when compiling",
-        )
-        .label("the number of lanes must be 2, 3, 4, 8 or 16")
-        .help("write the width as a literal: `asVector 4 xs`"),
     )
 }

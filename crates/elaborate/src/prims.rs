@@ -2,7 +2,7 @@
 
 use crate::conform::Sizes;
 use crate::emit::Moment;
-use crate::errors::{self, bug};
+use crate::errors::bug;
 use crate::expr::accepted;
 use crate::signature::solve_sizes;
 use crate::statics::{Env, Function, Static};
@@ -12,7 +12,6 @@ use almach_base::Span;
 use almach_core::{Atom, Body, Dim, Exp, Lambda, Op, Param, ResultType, Size, Type, Var};
 use almach_prim::{Annotation, Prim};
 use almach_types::tree::Foreach;
-use almach_value::Scalar;
 use std::collections::HashMap;
 
 /// How many arguments a primitive takes; `arrays` is how many of them are arrays for `map`.
@@ -162,8 +161,6 @@ impl<'a> Elaborator<'a> {
                 let (size, _) = self.array_type(indices, span)?;
                 *values = self.coerce(values.clone(), &Type::array(size, cell), span)?;
             }
-            (Prim::AsVector, [Atom::Const(Scalar::I64(2 | 3 | 4 | 8 | 16)), _]) => {}
-            (Prim::AsVector, _) => return Err(errors::vector_width(span)),
             (Prim::Pad, [_, _, value, array]) => {
                 let (_, element) = self.array_type(array, span)?;
                 let own = self.type_of(value, span)?;

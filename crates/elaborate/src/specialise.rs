@@ -29,7 +29,7 @@ pub(crate) const SMALL: usize = 40;
 /// So many specialisations of one definition inside each other do not come to an end.
 const MAX_NESTED: usize = 48;
 /// Nor do types of this size.
-const MAX_TYPE_NODES: usize = 4_000;
+pub(crate) const MAX_TYPE_NODES: usize = 400;
 
 /// What a Core function was made for.
 #[derive(Clone, PartialEq, Eq, Hash)]

@@ -58,17 +58,18 @@ Write instead a conversion to a type that is large enough, or the types of the d
     def scale (x: i32): i32 = x * 1000
     entry main (x: i8): i32 = scale (i32 x)
 ";
-    VECTOR_WIDTH = "E0605", "the width of a vector is not known when compiling", "
-Short vectors `vec n t` become vector registers, so their width must be known when the program is compiled: 2, 3, 4, 8 or
-16.
+    ENDLESS_DATA = "E0605", "a data type contains itself at ever larger types", "
+A data type becomes one type of the generated code per combination of arguments it is used at. One whose fields mention it
+at larger arguments than its own would need endlessly many.
 
 Erroneous:
 
-    entry main (w: i64) (xs: []f32): []f32 = asScalar (asVector w xs)
+    data Nest 'a = Nil | More 'a (Nest ('a, 'a))
 
-Write instead:
+Write instead the same arguments on both sides, and what grows as a value:
 
-    entry main (xs: []f32): []f32 = asScalar (asVector 4 xs)
+    data Tree 'a = Leaf 'a | Pair (Tree 'a) (Tree 'a)
+    data Nest 'a = Nil | More (Tree 'a) (Nest 'a)
 ";
     NOT_COMPILED_YET = "E0690", "a construct is not yet compiled", "
 The compiled back ends (C, OpenMP) do not translate everything yet. The interpreter runs every program, so use

@@ -120,18 +120,19 @@ entry main (x: i8): i8 = scale x
 }
 
 #[test]
-fn vectors_of_a_width_from_outside() {
+fn data_types_that_grow() {
     refused(
-        "entry main (w: i64) (xs: []f32): []f32 = asScalar (asVector w xs)
+        "data Nest 'a = Nil | More 'a (Nest ('a, 'a))
+entry main (x: i32): i32 = case More x Nil of | Nil -> 0 | More y _ -> y
 ",
         expect![[r#"
-            error[E0320]: `vec w f32` is not a vector type
-             --> test.alm:1:42
+            error[E0605]: the data type `Nest` contains itself at ever larger types
+             --> test.alm:1:1
               |
-            1 | entry main (w: i64) (xs: []f32): []f32 = asScalar (asVector w xs)
-              |                                          ^^^^^^^^ used here
+            1 | data Nest 'a = Nil | More 'a (Nest ('a, 'a))
+              | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ its fields mention it with arguments that grow each time
               |
-              = note: a short vector has 2, 3, 4, 8 or 16 scalars; its width is a literal
+              = help: mention the type with the arguments it is declared with
 
         "#]],
     );
