@@ -4,6 +4,7 @@
 
 mod error;
 mod facts;
+mod in_place;
 mod stage1;
 mod stage2;
 mod stage3;
@@ -54,7 +55,12 @@ fn lower_entries(program: &Program, names: &[&str]) -> Lowering<Lowered> {
         procs.push(wrapper);
         interfaces.push(interface);
     }
-    procs.iter_mut().for_each(tidy::tidy);
+    for proc in &mut procs {
+        tidy::tidy(proc);
+        in_place::in_place(proc);
+        // What was copied from and to may be of no use now.
+        tidy::tidy(proc);
+    }
     let imp = almach_imp::check(almach_imp::Program { procs })
         .map_err(|error| Box::new(bug_diagnostic(format!("stage III: {error}"), error.span)))?;
     Ok(Lowered {

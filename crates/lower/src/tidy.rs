@@ -32,8 +32,8 @@ pub(crate) fn tidy(proc: &mut Proc) {
 
 /// Names whose values something uses.
 #[derive(Default)]
-struct Reads {
-    names: HashSet<Name>,
+pub(crate) struct Reads {
+    pub(crate) names: HashSet<Name>,
 }
 
 impl Reads {
@@ -95,7 +95,7 @@ impl Reads {
         self.names.extend(index.free_vars().cloned());
     }
 
-    fn expr(&mut self, expr: &Expr) {
+    pub(crate) fn expr(&mut self, expr: &Expr) {
         match expr {
             Expr::Const(_) => {}
             Expr::Var(name) => {
@@ -119,7 +119,7 @@ impl Reads {
 }
 
 /// What a statement reads or writes, at any depth.
-fn touches(stmt: &Stmt, touched: &mut Reads) {
+pub(crate) fn touches(stmt: &Stmt, touched: &mut Reads) {
     touched.stmt(stmt);
     if let Stmt::Buffer { name, .. }
     | Stmt::Alloc { buffer: name, .. }
@@ -133,7 +133,7 @@ fn touches(stmt: &Stmt, touched: &mut Reads) {
     }
 }
 
-fn blocks(stmt: &Stmt) -> Vec<&Vec<Stmt>> {
+pub(crate) fn blocks(stmt: &Stmt) -> Vec<&Vec<Stmt>> {
     match stmt {
         Stmt::For { body, .. } | Stmt::While { body, .. } => vec![body],
         Stmt::If { then, otherwise, .. } => vec![then, otherwise],
@@ -141,7 +141,7 @@ fn blocks(stmt: &Stmt) -> Vec<&Vec<Stmt>> {
     }
 }
 
-fn blocks_mut(stmt: &mut Stmt) -> Vec<&mut Vec<Stmt>> {
+pub(crate) fn blocks_mut(stmt: &mut Stmt) -> Vec<&mut Vec<Stmt>> {
     match stmt {
         Stmt::For { body, .. } | Stmt::While { body, .. } => vec![body],
         Stmt::If { then, otherwise, .. } => vec![then, otherwise],

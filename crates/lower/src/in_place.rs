@@ -1,0 +1,480 @@
+//! Updates a loop's array in place: where the next state is made by copying the whole of the last one, and the last one is
+//! not looked at again, there is no need for two.
+//!
+//! ```text
+//! for i < n {                              for i < n {
+//!   let v = state[i] * 2                     let v = state[i] * 2
+//!   copy next[0] = state[0] for n     ~~>    state[i] = v
+//!   next[i] = v                            }
+//!   swap state, next
+//! }
+//! ```
+//!
+//! A temporary that is only filled to be copied elsewhere is left out as well: what fills it fills the other place.
+//!
+//! Removes: copies, swaps, buffers. Introduces: nothing. Guarantees: the same results; accesses of a parallel loop stay
+//! those of its iterations, since only buffers of sequential code are renamed.
+
+use crate::tidy::{Reads, blocks, blocks_mut, touches};
+use almach_base::Name;
+use almach_imp::{Argument, Expr, Index, Proc, Stmt};
+use std::collections::HashMap;
+
+pub(crate) fn in_place(proc: &mut Proc) {
+    let mut sizes = HashMap::new();
+    allocated(&proc.body, &mut sizes);
+    let whole = Whole { sizes };
+    block(&mut proc.body, &whole);
+}
+
+/// Numbers of cells of buffers that are allocated once.
+struct Whole {
+    sizes: HashMap<Name, Option<Index>>,
+}
+
+impl Whole {
+    /// Whether a statement copies all of one buffer to all of another.
+    fn copies(&self, stmt: &Stmt, to: &Name, from: &Name) -> bool {
+        match stmt {
+            Stmt::Copy {
+                to: found_to,
+                to_index,
+                from: found_from,
+                from_index,
+                count,
+            } => {
+                let all = |name: &Name| {
+                    self.sizes
+                        .get(name)
+                        .is_some_and(|size| size.as_ref() == Some(count))
+                };
+                found_to == to
+                    && found_from == from
+                    && to_index.is_zero()
+                    && from_index.is_zero()
+                    && all(to)
+                    && all(from)
+            }
+            _ => false,
+        }
+    }
+}
+
+fn allocated(stmts: &[Stmt], sizes: &mut HashMap<Name, Option<Index>>) {
+    for stmt in stmts {
+        if let Stmt::Alloc { buffer, size, .. } = stmt {
+            let known = sizes.entry(buffer.clone()).or_insert_with(|| Some(size.clone()));
+            if known.as_ref() != Some(size) {
+                *known = None;
+            }
+        }
+        blocks(stmt).into_iter().for_each(|block| allocated(block, sizes));
+    }
+}
+
+fn block(stmts: &mut Vec<Stmt>, whole: &Whole) {
+    forward_temporaries(stmts, whole);
+    for stmt in stmts.iter_mut() {
+        blocks_mut(stmt).into_iter().for_each(|inner| block(inner, whole));
+        if let Stmt::For { body, .. } | Stmt::While { body, .. } = stmt {
+            update_in_place(body, whole);
+        }
+    }
+}
+
+/// `buffer t; alloc t; …t…; copy d = t; free t` becomes `…d…`, where nothing else happens to `d` meanwhile.
+fn forward_temporaries(stmts: &mut Vec<Stmt>, whole: &Whole) {
+    let mut at = 0;
+    while at < stmts.len() {
+        match forwarded(stmts, at, whole) {
+            Some(shorter) => *stmts = shorter,
+            None => at += 1,
+        }
+    }
+}
+
+fn forwarded(stmts: &[Stmt], at: usize, whole: &Whole) -> Option<Vec<Stmt>> {
+    let Stmt::Buffer { name: temporary, .. } = stmts.get(at)? else {
+        return None;
+    };
+    let copy_at = stmts
+        .iter()
+        .skip(at)
+        .position(|stmt| matches!(stmt, Stmt::Copy { from, .. } if from == temporary))?;
+    let copy_at = at + copy_at;
+    let Some(Stmt::Copy { to, .. }) = stmts.get(copy_at) else {
+        return None;
+    };
+    let to = to.clone();
+    let copy = stmts.get(copy_at)?;
+    if !whole.copies(copy, &to, temporary) {
+        return None;
+    }
+    // The destination exists before the temporary does, and is not touched while the temporary is made.
+    let before = stmts.get(..at)?;
+    let declared_here = before
+        .iter()
+        .any(|stmt| matches!(stmt, Stmt::Buffer { name, .. } if *name == to));
+    let allocated_here = before
+        .iter()
+        .any(|stmt| matches!(stmt, Stmt::Alloc { buffer, .. } if *buffer == to));
+    if declared_here && !allocated_here {
+        return None;
+    }
+    let between = stmts.get(at..copy_at)?;
+    let after = stmts.get(copy_at + 1..)?;
+    let untouched = between.iter().all(|stmt| !mentions(stmt, &to));
+    let dead = after
+        .iter()
+        .all(|stmt| matches!(stmt, Stmt::Free(name) if name == temporary) || !mentions(stmt, temporary));
+    let movable = between.iter().all(|stmt| !changes_hands(stmt, temporary));
+    if !(untouched && dead && movable) {
+        return None;
+    }
+    let mut result = before.to_vec();
+    for stmt in between {
+        match stmt {
+            Stmt::Buffer { name, .. } if name == temporary => {}
+            Stmt::Alloc { buffer, .. } if buffer == temporary => {}
+            other => result.push(renamed(other, temporary, &to)),
+        }
+    }
+    let rest = after
+        .iter()
+        .filter(|stmt| !matches!(stmt, Stmt::Free(name) if name == temporary));
+    result.extend(rest.cloned());
+    Some(result)
+}
+
+/// A loop body that ends in `swap state, next`.
+fn update_in_place(body: &mut Vec<Stmt>, whole: &Whole) {
+    let mut at = body.len();
+    while at > 0 {
+        at -= 1;
+        let Some(Stmt::Swap(state, next)) = body.get(at) else {
+            continue;
+        };
+        let (state, next) = (state.clone(), next.clone());
+        let (Some(before), Some(after)) = (body.get(..at), body.get(at + 1..)) else {
+            return;
+        };
+        // Other swaps may follow, but nothing that looks at these two.
+        if after
+            .iter()
+            .any(|stmt| mentions(stmt, &state) || mentions(stmt, &next))
+        {
+            continue;
+        }
+        let rewriter = Rewriter {
+            whole,
+            state: &state,
+            next: &next,
+        };
+        if let Some((mut rewritten, Phase::Next)) = rewriter.block(before, Phase::State) {
+            rewritten.extend(after.iter().cloned());
+            *body = rewritten;
+        }
+    }
+}
+
+/// Which of the two buffers holds what is current.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Nothing is copied yet: only the old state may be looked at.
+    State,
+    /// All is copied: only the new one may be touched.
+    Next,
+}
+
+struct Rewriter<'a> {
+    whole: &'a Whole,
+    state: &'a Name,
+    next: &'a Name,
+}
+
+impl Rewriter<'_> {
+    /// The block with one buffer for both, and the phase at its end; none where both are needed.
+    fn block(&self, stmts: &[Stmt], mut phase: Phase) -> Option<(Vec<Stmt>, Phase)> {
+        let mut result = Vec::new();
+        for stmt in stmts {
+            if phase == Phase::State && self.whole.copies(stmt, self.next, self.state) {
+                phase = Phase::Next;
+                continue;
+            }
+            if let Stmt::If {
+                condition,
+                then,
+                otherwise,
+            } = stmt
+            {
+                let mut condition_reads = Reads::default();
+                condition_reads.expr(condition);
+                if phase == Phase::Next && condition_reads.names.contains(self.state) {
+                    return None;
+                }
+                if phase == Phase::State && condition_reads.names.contains(self.next) {
+                    return None;
+                }
+                let (then, then_phase) = self.block(then, phase)?;
+                let (otherwise, otherwise_phase) = self.block(otherwise, phase)?;
+                if then_phase != otherwise_phase {
+                    return None;
+                }
+                let renamed_condition = renamed_expr(condition, self.next, self.state);
+                result.push(Stmt::If {
+                    condition: renamed_condition,
+                    then,
+                    otherwise,
+                });
+                phase = then_phase;
+                continue;
+            }
+            match phase {
+                Phase::State if !mentions(stmt, self.next) && !writes(stmt, self.state) => {
+                    result.push(stmt.clone());
+                }
+                Phase::Next if !mentions(stmt, self.state) && !changes_hands(stmt, self.next) => {
+                    result.push(renamed(stmt, self.next, self.state));
+                }
+                _ => return None,
+            }
+        }
+        Some((result, phase))
+    }
+}
+
+fn mentions(stmt: &Stmt, name: &Name) -> bool {
+    let mut touched = Reads::default();
+    touches(stmt, &mut touched);
+    touched.names.contains(name) || matches!(stmt, Stmt::Free(freed) if freed == name)
+}
+
+/// Whether a statement writes to a buffer.
+fn writes(stmt: &Stmt, name: &Name) -> bool {
+    let own = match stmt {
+        Stmt::Store { buffer, .. } | Stmt::Alloc { buffer, .. } | Stmt::Free(buffer) => buffer == name,
+        Stmt::Copy { to, .. } => to == name,
+        Stmt::Swap(a, b) => a == name || b == name,
+        Stmt::Call { arguments, .. } => arguments.iter().any(|argument| match argument {
+            Argument::Buffer(buffer, _) | Argument::Owned(buffer) => buffer == name,
+            Argument::Value(_) | Argument::Out(_) => false,
+        }),
+        _ => false,
+    };
+    own || blocks(stmt)
+        .into_iter()
+        .flatten()
+        .any(|inner| writes(inner, name))
+}
+
+/// Whether a buffer is allocated anew, freed, swapped or handed out to be owned.
+fn changes_hands(stmt: &Stmt, name: &Name) -> bool {
+    let own = match stmt {
+        Stmt::Swap(a, b) => a == name || b == name,
+        Stmt::Call { arguments, .. } => arguments
+            .iter()
+            .any(|argument| matches!(argument, Argument::Owned(buffer) if buffer == name)),
+        _ => false,
+    };
+    let nested = blocks(stmt).into_iter().flatten().any(|inner| {
+        changes_hands(inner, name)
+            || matches!(inner, Stmt::Alloc { buffer, .. } | Stmt::Free(buffer) if buffer == name)
+    });
+    own || nested
+}
+
+/// A statement with one buffer in place of another.
+fn renamed(stmt: &Stmt, from: &Name, to: &Name) -> Stmt {
+    let name = |found: &Name| match found == from {
+        true => to.clone(),
+        false => found.clone(),
+    };
+    let expr = |value: &Expr| renamed_expr(value, from, to);
+    let block = |stmts: &[Stmt]| {
+        stmts
+            .iter()
+            .map(|stmt| renamed(stmt, from, to))
+            .collect::<Vec<_>>()
+    };
+    match stmt {
+        Stmt::Let {
+            name: bound,
+            ty,
+            value,
+        } => Stmt::Let {
+            name: bound.clone(),
+            ty: *ty,
+            value: expr(value),
+        },
+        Stmt::Var {
+            name: bound,
+            ty,
+            value,
+        } => Stmt::Var {
+            name: bound.clone(),
+            ty: *ty,
+            value: value.as_ref().map(expr),
+        },
+        Stmt::Assign { name: bound, value } => Stmt::Assign {
+            name: bound.clone(),
+            value: expr(value),
+        },
+        Stmt::Store { buffer, index, value } => Stmt::Store {
+            buffer: name(buffer),
+            index: index.clone(),
+            value: expr(value),
+        },
+        Stmt::Buffer { .. } | Stmt::At(_) => stmt.clone(),
+        Stmt::Alloc { buffer, size, span } => Stmt::Alloc {
+            buffer: name(buffer),
+            size: size.clone(),
+            span: *span,
+        },
+        Stmt::Free(buffer) => Stmt::Free(name(buffer)),
+        Stmt::Swap(a, b) => Stmt::Swap(name(a), name(b)),
+        Stmt::Copy {
+            to: target,
+            to_index,
+            from: source,
+            from_index,
+            count,
+        } => Stmt::Copy {
+            to: name(target),
+            to_index: to_index.clone(),
+            from: name(source),
+            from_index: from_index.clone(),
+            count: count.clone(),
+        },
+        Stmt::For {
+            index,
+            count,
+            mode,
+            body,
+        } => Stmt::For {
+            index: index.clone(),
+            count: count.clone(),
+            mode: *mode,
+            body: block(body),
+        },
+        Stmt::While { condition, body } => Stmt::While {
+            condition: expr(condition),
+            body: block(body),
+        },
+        Stmt::If {
+            condition,
+            then,
+            otherwise,
+        } => Stmt::If {
+            condition: expr(condition),
+            then: block(then),
+            otherwise: block(otherwise),
+        },
+        Stmt::Check {
+            condition,
+            site,
+            arguments,
+        } => Stmt::Check {
+            condition: expr(condition),
+            site: site.clone(),
+            arguments: arguments.iter().map(expr).collect(),
+        },
+        Stmt::Call { proc, arguments } => Stmt::Call {
+            proc: proc.clone(),
+            arguments: arguments
+                .iter()
+                .map(|argument| match argument {
+                    Argument::Value(value) => Argument::Value(expr(value)),
+                    Argument::Out(out) => Argument::Out(out.clone()),
+                    Argument::Buffer(buffer, index) => Argument::Buffer(name(buffer), index.clone()),
+                    Argument::Owned(buffer) => Argument::Owned(name(buffer)),
+                })
+                .collect(),
+        },
+    }
+}
+
+fn renamed_expr(expr: &Expr, from: &Name, to: &Name) -> Expr {
+    let go = |inner: &Expr| renamed_expr(inner, from, to);
+    match expr {
+        Expr::Const(_) | Expr::Var(_) | Expr::Index(_) => expr.clone(),
+        Expr::Load(buffer, index) if buffer == from => Expr::Load(to.clone(), index.clone()),
+        Expr::Load(..) => expr.clone(),
+        Expr::Unary(op, argument) => Expr::unary(*op, go(argument)),
+        Expr::Binary(op, left, right) => Expr::binary(*op, go(left), go(right)),
+        Expr::Ternary(op, a, b, c) => Expr::ternary(*op, go(a), go(b), go(c)),
+        Expr::Select(a, b, c) => Expr::select(go(a), go(b), go(c)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn rewritten(text: &str) -> String {
+        let mut program = almach_imp::parse(text).unwrap();
+        for proc in &mut program.procs {
+            in_place(proc);
+        }
+        almach_imp::check(program).unwrap().program().to_string()
+    }
+
+    const HEAD: &str = "proc main(n: i64, xs: read i64, out: write i64) {
+        buffer state: i64 alloc state[n] buffer next: i64 alloc next[n] copy state[0] = xs[0] for n ";
+    const TAIL: &str = "copy out[0] = state[0] for n free next free state }";
+
+    #[test]
+    fn an_update_in_a_loop_copies_nothing() {
+        let text = rewritten(&format!(
+            "{HEAD} for i < n {{
+               let v: i64 = state[i] * 2i64
+               copy next[0] = state[0] for n
+               next[i] = v
+               swap state, next
+             }} {TAIL}"
+        ));
+        assert!(!text.contains("swap") && !text.contains("copy next"), "{text}");
+        assert!(text.contains("state[i] = v"), "{text}");
+    }
+
+    #[test]
+    fn in_branches_as_well() {
+        let text = rewritten(&format!(
+            "{HEAD} for i < n {{
+               if state[i] > 3i64 {{ copy next[0] = state[0] for n next[i] = 0i64 }} else {{ copy next[0] = state[0] for n }}
+               swap state, next
+             }} {TAIL}"
+        ));
+        assert!(!text.contains("swap"), "{text}");
+    }
+
+    #[test]
+    fn not_where_the_old_state_is_looked_at_again() {
+        let text = rewritten(&format!(
+            "{HEAD} for i < n {{
+               copy next[0] = state[0] for n
+               next[i] = 1i64
+               next[0] = state[i]
+               swap state, next
+             }} {TAIL}"
+        ));
+        assert!(text.contains("swap"), "{text}");
+    }
+
+    #[test]
+    fn temporaries_on_the_way_are_left_out() {
+        let text = rewritten(&format!(
+            "{HEAD} for i < n {{
+               buffer first: i64 alloc first[n]
+               copy first[0] = state[0] for n
+               first[i] = 1i64
+               copy next[0] = first[0] for n
+               next[0] = 2i64
+               swap state, next
+               free first
+             }} {TAIL}"
+        ));
+        assert!(!text.contains("first") && !text.contains("swap"), "{text}");
+    }
+}
