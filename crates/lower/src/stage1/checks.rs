@@ -125,6 +125,7 @@ impl Translator<'_> {
     /// `count` elements from `begin` on, `step` apart, lie in an array of that size.
     pub(crate) fn slice_inside(&mut self, begin: Phrase, count: &Nat, step: Phrase, size: &Nat) {
         let i64 = ScalarType::I64;
+        self.not_negative(count);
         let count_value = build::nat_value(count.clone());
         let size_value = build::nat_value(size.clone());
         let steps = binary(BinOp::Sub, i64, count_value.clone(), int(1));
@@ -170,10 +171,7 @@ impl Translator<'_> {
             binary(BinOp::Le, i64, steps, room),
         );
         let empty = binary(BinOp::Eq, i64, count_value.clone(), int(0));
-        let condition = and(
-            binary(BinOp::Ge, i64, count_value.clone(), int(0)),
-            binary(BinOp::Or, ScalarType::Bool, empty, inside),
-        );
+        let condition = binary(BinOp::Or, ScalarType::Bool, empty, inside);
         self.check(
             condition,
             Failure::SliceOutOfBounds,
