@@ -28,6 +28,10 @@ pub struct Uses {
     /// Variables that are read where they are assigned.
     read_by_themselves: HashSet<Name>,
     buffers: HashMap<Name, BufferUse>,
+    /// Names whose values decide how much is allocated.
+    sizes: HashSet<Name>,
+    /// What the values of scalars are made of.
+    made_of: HashMap<Name, Vec<Name>>,
     /// Results that are assigned outside of nested blocks only, and not read.
     assigned_nested: HashSet<Name>,
 }
@@ -54,6 +58,10 @@ impl Uses {
             }
         }
         uses.block(&proc.body, declared, Depth::Outermost);
+        // The caller may allocate by what it gets.
+        let results = proc.params.iter().filter(|param| param.passing == Passing::Out);
+        uses.sizes.extend(results.map(|param| param.name.clone()));
+        uses.close_sizes();
         uses
     }
 
@@ -66,6 +74,26 @@ impl Uses {
     pub fn is_only_assigned_at_top(&self, name: &Name) -> bool {
         let read = self.read.contains(name) || self.read_by_themselves.contains(name);
         !read && !self.assigned_nested.contains(name)
+    }
+
+    /// Whether a scalar's value decides how much is allocated, here or in a caller.
+    pub fn is_size(&self, name: &Name) -> bool {
+        self.sizes.contains(name)
+    }
+
+    fn close_sizes(&mut self) {
+        let mut open: Vec<Name> = self.sizes.iter().cloned().collect();
+        while let Some(name) = open.pop() {
+            for part in self.made_of.remove(&name).unwrap_or_default() {
+                if self.sizes.insert(part.clone()) {
+                    open.push(part);
+                }
+            }
+        }
+    }
+
+    fn defines(&mut self, name: &Name, value: &Expr) {
+        scalars(value, self.made_of.entry(name.clone()).or_default());
     }
 
     pub fn storage(&self, buffer: &Name) -> Storage {
@@ -105,13 +133,18 @@ impl Uses {
     fn stmt(&mut self, stmt: &Stmt, declared: &mut HashSet<Name>, depth: Depth) {
         match stmt {
             Stmt::At(_) => {}
-            Stmt::Let { value, .. } => self.expr(value),
-            Stmt::Var { value, .. } => {
+            Stmt::Let { name, value, .. } => {
+                self.defines(name, value);
+                self.expr(value);
+            }
+            Stmt::Var { name, value, .. } => {
                 if let Some(value) = value {
+                    self.defines(name, value);
                     self.expr(value);
                 }
             }
             Stmt::Assign { name, value } => {
+                self.defines(name, value);
                 let before = self.read.contains(name);
                 self.expr(value);
                 // Compilers do not call that a use.
@@ -130,6 +163,7 @@ impl Uses {
             Stmt::Buffer { name, ty, .. } => self.declare(name, Some(*ty), declared),
             Stmt::Alloc { buffer, size, .. } => {
                 self.index(size);
+                self.sizes.extend(size.free_vars().cloned());
                 let here = declared.contains(buffer);
                 let found = self.buffers.entry(buffer.clone()).or_default();
                 found.allocations += 1;
@@ -217,6 +251,20 @@ impl Uses {
             Expr::Ternary(_, a, b, c) | Expr::Select(a, b, c) => {
                 [a, b, c].into_iter().for_each(|e| self.expr(e))
             }
+        }
+    }
+}
+
+/// The scalars in an expression that its value is computed from.
+fn scalars(expr: &Expr, into: &mut Vec<Name>) {
+    match expr {
+        Expr::Const(_) | Expr::Load(..) => {}
+        Expr::Var(name) => into.push(name.clone()),
+        Expr::Index(index) => into.extend(index.free_vars().cloned()),
+        Expr::Unary(_, a) => scalars(a, into),
+        Expr::Binary(_, a, b) => [a, b].into_iter().for_each(|e| scalars(e, into)),
+        Expr::Ternary(_, a, b, c) | Expr::Select(a, b, c) => {
+            [a, b, c].into_iter().for_each(|e| scalars(e, into))
         }
     }
 }

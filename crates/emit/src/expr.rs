@@ -16,6 +16,22 @@ impl Emitter<'_> {
         Ok(self.typed(expr)?.0)
     }
 
+    /// An expression whose value decides how much is allocated: it must not wrap to something small.
+    pub fn size_expr(&mut self, expr: &Expr) -> Emit<CExpr> {
+        let before = std::mem::replace(&mut self.arithmetic, Arithmetic::Saturating);
+        let result = self.expr(expr);
+        self.arithmetic = before;
+        result
+    }
+
+    /// The value of a scalar.
+    pub fn value_of(&mut self, name: &Name, value: &Expr) -> Emit<CExpr> {
+        match self.uses.is_size(name) {
+            true => self.size_expr(value),
+            false => self.expr(value),
+        }
+    }
+
     pub fn index(&mut self, index: &Index, arithmetic: Arithmetic) -> CExpr {
         let names = &self.names;
         IndexPrinter {
@@ -41,7 +57,7 @@ impl Emitter<'_> {
                 let known = self.known(name)?;
                 Ok((CExpr::name(known.c_name.clone()), known.ty))
             }
-            Expr::Index(index) => Ok((self.index(index, Arithmetic::Wrapping), ScalarType::I64)),
+            Expr::Index(index) => Ok((self.index(index, self.arithmetic), ScalarType::I64)),
             Expr::Load(buffer, index) => Ok((self.cell(buffer, index)?, self.known(buffer)?.ty)),
             Expr::Unary(op, argument) => {
                 let (argument, ty) = self.typed(argument)?;

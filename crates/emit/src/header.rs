@@ -108,7 +108,11 @@ pub fn call_function(name: &str, exported: &Exported) -> String {
     } else {
         ""
     };
-    let call = format!("{}({})", exported.symbol, arguments.join(", "));
+    let line = format!("{}({})", exported.symbol, arguments.join(", "));
+    let call = match line.len() > 100 {
+        true => format!("{}(\n    {})", exported.symbol, arguments.join(",\n    ")),
+        false => line,
+    };
     format!("{head} {{\n{unused}  return {call};\n}}\n")
 }
 

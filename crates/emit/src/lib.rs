@@ -29,7 +29,7 @@ use crate::tree::{CFunction, Linkage};
 use almach_base::{Diagnostic, Name, SourceMap, Span, compiler_bug};
 use almach_imp::interface::{Entry, Slot};
 use almach_imp::{Checked, Param, Proc, Program};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 pub use sites::FailureSite;
 
@@ -153,6 +153,7 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
         allocates |= emitter.allocates;
     }
     let functions: Vec<CFunction> = functions.into_iter().flatten().collect();
+    let early = called_early(&procs, &unit.callees);
     let header = header::header(&name, &exports);
     let runtime = runtime::Runtime {
         name: &name,
@@ -161,7 +162,7 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
         sources,
         allocates,
     };
-    let source = source(&runtime, &helpers, &functions, &exports);
+    let source = source(&runtime, &helpers, &functions, &early, &exports);
     Ok(CSource {
         header_name: format!("{name}.h"),
         header,
@@ -232,11 +233,26 @@ fn callees(
     procs.iter().map(one).collect()
 }
 
+/// The functions that are called before they are defined.
+fn called_early(procs: &[(&Proc, Uses)], callees: &HashMap<Name, Callee>) -> HashSet<String> {
+    let mut defined: HashSet<&Name> = HashSet::new();
+    let mut early = HashSet::new();
+    for (proc, _) in procs {
+        defined.insert(&proc.name);
+        let mut called = Vec::new();
+        analysis::calls(&proc.body, &mut called);
+        let missing = called.into_iter().filter(|name| !defined.contains(name));
+        early.extend(missing.filter_map(|name| Some(callees.get(name)?.c_name.clone())));
+    }
+    early
+}
+
 /// Includes, context, helpers, prototypes, functions.
 fn source(
     runtime: &runtime::Runtime<'_>,
     helpers: &Helpers,
     functions: &[CFunction],
+    early: &HashSet<String>,
     exports: &[Exported],
 ) -> String {
     let mut parts = vec![runtime.includes(), runtime.context()];
@@ -245,7 +261,7 @@ fn source(
     parts.extend(helpers.texts());
     let prototypes: String = functions
         .iter()
-        .filter(|function| function.linkage == Linkage::Static)
+        .filter(|function| function.linkage == Linkage::Static && early.contains(&function.name))
         .map(|function| {
             let signature = print::signature(&function.result, &function.name, &function.params);
             format!("static {signature};\n")

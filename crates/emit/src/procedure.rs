@@ -16,6 +16,7 @@ use crate::Target;
 use crate::analysis::{Storage, Traits, Uses};
 use crate::facts::Facts;
 use crate::helpers::Helpers;
+use crate::index::Arithmetic;
 use crate::names::Scope;
 use crate::naturals::Naturals;
 use crate::sites::Sites;
@@ -89,6 +90,8 @@ pub struct Emitter<'a> {
     pub shown: Option<(u32, usize)>,
     /// Whether statements stand directly in their region, in no block inside of it.
     pub at_region_level: bool,
+    /// How indices that are values are computed.
+    pub arithmetic: Arithmetic,
     /// Whether memory from the heap is used.
     pub allocates: bool,
     /// Calls, with which of their arguments are never negative.
@@ -117,6 +120,7 @@ impl<'a> Emitter<'a> {
             span: proc.span,
             shown: None,
             at_region_level: true,
+            arithmetic: Arithmetic::Wrapping,
             allocates: false,
             calls: Vec::new(),
         }
@@ -212,10 +216,16 @@ impl<'a> Emitter<'a> {
         if has_status {
             body.push(CStmt::Return(Some(CExpr::literal("0"))));
         }
-        if region.jumps {
+        let failed = CStmt::Return(Some(CExpr::literal("1")));
+        if region.jumps && region.buffers.is_empty() {
+            body = body
+                .into_iter()
+                .map(|stmt| stmt.with_goto(&region.label, &failed))
+                .collect();
+        } else if region.jumps {
             body.push(CStmt::Label(region.label.clone()));
             body.extend(self.releases(&region)?);
-            body.push(CStmt::Return(Some(CExpr::literal("1"))));
+            body.push(failed);
         }
         Ok(CFunction {
             linkage: if callee.exported {

@@ -35,10 +35,7 @@ impl Runtime<'_> {
     pub fn includes(&self) -> String {
         let (flags, omp) = match self.target {
             Target::C => ("-ffp-contract=off", ""),
-            Target::OpenMp => (
-                "-ffp-contract=off -fopenmp",
-                "\n#ifdef _OPENMP\n#include <omp.h>\n#endif\n",
-            ),
+            Target::OpenMp => ("-ffp-contract=off -fopenmp", OPENMP_INCLUDES),
         };
         self.fill(INCLUDES).replace("FLAGS", flags).replace("OMP\n", omp)
     }
@@ -165,6 +162,16 @@ OMP
 #endif
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
+#endif
+"#;
+
+/// A loop that is no good for a vector unit is no reason for a warning.
+const OPENMP_INCLUDES: &str = r#"
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed"
 #endif
 "#;
 

@@ -11,6 +11,9 @@ use almach_base::{Diagnostic, Name, Span};
 use almach_imp::{Argument, Expr, Index, LoopMode, Site, Stmt};
 use almach_value::{Failure, Scalar, ScalarType, UnOp};
 
+/// Of longer lines of source a comment shows only the start.
+const LONGEST_COMMENT: usize = 80;
+
 type Emit<T> = Result<T, Box<Diagnostic>>;
 
 impl Emitter<'_> {
@@ -32,7 +35,7 @@ impl Emitter<'_> {
             Stmt::Let { name, ty, value } => self.define(name, *ty, value, out)?,
             Stmt::Var { name, ty, value } => {
                 let value = match value {
-                    Some(value) => self.expr(value)?,
+                    Some(value) => self.value_of(name, value)?,
                     // Compilers do not always see that it is written before it is read.
                     None => crate::expr::literal(Scalar::zero(*ty)),
                 };
@@ -49,7 +52,7 @@ impl Emitter<'_> {
                 name,
             } if from == name => {}
             Stmt::Assign { name, value } => {
-                let value = self.expr(value)?;
+                let value = self.value_of(name, value)?;
                 out.push(CStmt::Assign(self.variable(name)?, value));
             }
             Stmt::Store { buffer, index, value } => {
@@ -112,12 +115,16 @@ impl Emitter<'_> {
             return;
         }
         self.shown = Some((span.file.0, position.line));
-        let text = sources.text(span).lines().next().unwrap_or("").trim();
+        let line = sources.text(span).lines().next().unwrap_or("").trim();
+        let text = match line.char_indices().nth(LONGEST_COMMENT) {
+            Some((end, _)) => format!("{}…", line.get(..end).unwrap_or(line)),
+            None => line.to_string(),
+        };
         out.push(CStmt::Comment(format!("{}:{}: {text}", file.name, position.line)));
     }
 
     fn define(&mut self, name: &Name, ty: ScalarType, value: &Expr, out: &mut Vec<CStmt>) -> Emit<()> {
-        let c_value = self.expr(value)?;
+        let c_value = self.value_of(name, value)?;
         let c_name = self.bind(name, ty, Role::Constant);
         if let Expr::Index(index) = value
             && index.free_vars().all(|var| self.stays(var))
@@ -245,10 +252,8 @@ impl Emitter<'_> {
             return Ok(());
         }
         out.push(release(&c_name));
-        // Nothing looks at it any more where only the end of the region follows.
-        let at_end = after
-            .iter()
-            .all(|stmt| matches!(stmt, Stmt::Free(_) | Stmt::At(_)));
+        // Nothing looks at it any more where nothing fails up to the end of the region.
+        let at_end = !analysis::fails(after, self.uses, &self.unit.traits);
         if !(at_end && self.at_region_level) {
             out.push(CStmt::Assign(CExpr::name(c_name), CExpr::name("NULL")));
         }
@@ -374,7 +379,8 @@ impl Emitter<'_> {
         }
         for argument in arguments {
             c_arguments.push(match argument {
-                Argument::Value(value) => self.expr(value)?,
+                // The procedure may allocate by it.
+                Argument::Value(value) => self.size_expr(value)?,
                 Argument::Out(name) => CExpr::unary(CUnary::Address, self.variable(name)?),
                 Argument::Buffer(buffer, index) => self.buffer_from(buffer, index)?,
                 Argument::Owned(buffer) => {

@@ -170,6 +170,38 @@ impl CExpr {
     }
 }
 
+impl CStmt {
+    /// With another statement in place of every jump to a label.
+    pub fn with_goto(self, label: &str, instead: &CStmt) -> CStmt {
+        let all = |stmts: Vec<CStmt>| {
+            stmts
+                .into_iter()
+                .map(|stmt| stmt.with_goto(label, instead))
+                .collect()
+        };
+        match self {
+            CStmt::Goto(to) if to == label => instead.clone(),
+            CStmt::If {
+                condition,
+                then,
+                otherwise,
+            } => CStmt::If {
+                condition,
+                then: all(then),
+                otherwise: all(otherwise),
+            },
+            CStmt::Count { index, count, body } => CStmt::Count {
+                index,
+                count,
+                body: all(body),
+            },
+            CStmt::While(condition, body) => CStmt::While(condition, all(body)),
+            CStmt::Block(body) => CStmt::Block(all(body)),
+            other => other,
+        }
+    }
+}
+
 impl CType {
     pub fn pointer(self) -> CType {
         CType::Pointer(Box::new(self))

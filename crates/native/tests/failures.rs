@@ -119,6 +119,19 @@ fn too_much_memory_is_an_error() {
             );
         }
     }
+    // Also where the size has a name, or comes from or goes to another procedure.
+    for (n, m) in [(1 << 33, 1 << 31), (huge, huge), (i64::MAX, 3)] {
+        for (how, library) in &mut compiled.libraries {
+            let values = [n, m].map(|size| Argument::Value(Scalar::I64(size)));
+            let error = library
+                .call("measured", values.into_iter().chain([Argument::Out]).collect())
+                .unwrap_err();
+            assert_eq!(error.code.0, "E0812", "{how}");
+            let cells = [Argument::Value(Scalar::I64(i64::MAX))];
+            let error = library.call("reserve", cells.into_iter().collect()).unwrap_err();
+            assert_eq!(error.code.0, "E0812", "{how}");
+        }
+    }
     // None of many is none.
     for sizes in [[0, huge, huge], [huge, huge, 0], [huge, 0, huge], [0, 0, 0]] {
         for (how, library) in &mut compiled.libraries {

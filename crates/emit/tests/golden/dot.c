@@ -186,5 +186,10 @@ failed:
 }
 
 int dot_call_dot(struct dot_ctx *ctx, void **args) {
-  return dot_dot(ctx, *(int64_t *)args[0], *(const float **)args[1], *(const float **)args[2], (float *)args[3]);
+  return dot_dot(
+    ctx,
+    *(int64_t *)args[0],
+    *(const float **)args[1],
+    *(const float **)args[2],
+    (float *)args[3]);
 }

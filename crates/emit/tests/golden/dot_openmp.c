@@ -12,6 +12,9 @@
 #ifdef _OPENMP
 #include <omp.h>
 #endif
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed"
+#endif
 #if defined(__FAST_MATH__)
 #error "this file needs IEEE 754 arithmetic: compile it without -ffast-math"
 #endif
@@ -222,5 +225,10 @@ failed:
 }
 
 int dot_call_dot(struct dot_ctx *ctx, void **args) {
-  return dot_dot(ctx, *(int64_t *)args[0], *(const float **)args[1], *(const float **)args[2], (float *)args[3]);
+  return dot_dot(
+    ctx,
+    *(int64_t *)args[0],
+    *(const float **)args[1],
+    *(const float **)args[2],
+    (float *)args[3]);
 }

@@ -201,4 +201,26 @@ proc cubes(n: i64, m: i64, k: i64, result: out i64) {
   result = {n*m*k}
   free cells
 }
+
+proc measured(n: i64, m: i64, result: out i64) {
+  let cells: i64 = max({n*m}, 0i64)
+  buffer block: u8
+  alloc block[cells]
+  var more: i64
+  call product(n, m, out more)
+  buffer other: u8
+  alloc other[more]
+  call reserve({n*m + 1})
+  result = {n*m}
+  free other
+  free block
+}
+
+proc product(n: i64, m: i64, result: out i64) { result = {n*m} }
+
+proc reserve(cells: i64) {
+  buffer block: u8
+  alloc block[cells]
+  free block
+}
 "#;
