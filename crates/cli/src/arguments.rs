@@ -7,7 +7,7 @@ use almach_base::codes::cli as codes;
 use almach_base::{Diagnostic, Name};
 use almach_core::Entry;
 use almach_formats as formats;
-use almach_value::{Value, ValueType, parse};
+use almach_value::{Sizes, Value, ValueType, conforms_with, parse};
 use std::path::Path;
 
 /// What a file's ending says about its content.
@@ -55,13 +55,21 @@ pub fn read_all(entry: &Entry, args: &[String]) -> Result<Vec<Value>, Diagnostic
             "only one argument can be read from standard input",
         ));
     }
-    entry
-        .params
-        .iter()
-        .zip(args)
-        .enumerate()
-        .map(|(at, ((name, ty), arg))| read(at + 1, name, ty, plain(arg)))
-        .collect()
+    // Sizes of one name are one size, in all arguments.
+    let mut sizes = Sizes::default();
+    let mut values = Vec::new();
+    for (at, ((name, ty), arg)) in entry.params.iter().zip(args).enumerate() {
+        let value = read(at + 1, name, ty, plain(arg))?;
+        conforms_with(&value, ty, &mut sizes).map_err(|wrong| {
+            complaint(
+                codes::BAD_ARGUMENT,
+                format!("argument {} does not fit the parameter `{name}: {ty}`", at + 1),
+            )
+            .note(wrong.to_string())
+        })?;
+        values.push(value);
+    }
+    Ok(values)
 }
 
 fn read(number: usize, name: &Name, ty: &ValueType, arg: &str) -> Result<Value, Diagnostic> {

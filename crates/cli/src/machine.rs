@@ -5,6 +5,7 @@ use crate::options::Backend;
 use crate::program::Program;
 use crate::terminal;
 use almach_base::Diagnostic;
+use almach_base::codes::bugs::COMPILER_BUG;
 use almach_base::codes::cli::NO_C_COMPILER;
 use almach_base::codes::concreteness::NOT_COMPILED_YET;
 use almach_core::check::Checked;
@@ -96,6 +97,11 @@ fn reason_to_interpret(problem: &Diagnostic) -> Option<String> {
     match problem.code {
         NO_C_COMPILER => Some("there is no C compiler (set CC, or install one)".to_owned()),
         NOT_COMPILED_YET => Some(problem.title.clone()),
+        // The interpreter still runs the program; the bug is worth a word, not the user's day.
+        COMPILER_BUG => Some(format!(
+            "the compiled back end has a bug (please report it): {}",
+            problem.title
+        )),
         _ => None,
     }
 }

@@ -4,10 +4,9 @@ use almach_base::{Diagnostic, SourceMap, Span, compiler_bug};
 use almach_core::Program as Core;
 use almach_core::check::Checked;
 use almach_driver::back::{self, Target};
-use almach_imp::interface::{Entry, Slot as SlotKind};
-use almach_imp::marshal::{Slot, from_slots, to_slots};
-use almach_native::{Argument, Library, Output, Toolchain};
-use almach_value::{Scalar, Value};
+use almach_imp::interface::Entry;
+use almach_native::{Library, Toolchain};
+use almach_value::Value;
 use std::cell::RefCell;
 
 pub struct Native {
@@ -38,60 +37,11 @@ impl Native {
 
     pub fn call(&self, name: &str, args: &[Value]) -> Result<Value, Diagnostic> {
         let Some(entry) = self.entries.iter().find(|entry| &*entry.name == name) else {
-            return Err(bug("an entry was lost in lowering"));
+            return Err(compiler_bug(Span::NONE, "an entry was lost in lowering"));
         };
-        let mut slots = Vec::new();
-        for (param, value) in entry.params.iter().zip(args) {
-            to_slots(value, &param.shape, &mut slots).map_err(|error| bug(&error.to_string()))?;
-        }
-        let mut arguments: Vec<Argument<'_>> = slots.iter().map(argument).collect();
-        let kinds: Vec<SlotKind> = entry.results.iter().flat_map(|shape| shape.slots()).collect();
-        arguments.extend(kinds.iter().map(wanted));
-        let outputs = self
-            .library
+        self.library
             .borrow_mut()
-            .call(&entry.proc, arguments)
-            .map_err(|diagnostic| *diagnostic)?;
-        result(entry, &kinds, outputs)
+            .call_entry(entry, args)
+            .map_err(|diagnostic| *diagnostic)
     }
-}
-
-/// The value of an entry's results.
-fn result(entry: &Entry, kinds: &[SlotKind], outputs: Vec<Output>) -> Result<Value, Diagnostic> {
-    let mut slots = kinds.iter().zip(outputs).map(|(kind, output)| slot(kind, output));
-    let mut values = Vec::new();
-    for shape in &entry.results {
-        values.push(from_slots(shape, &mut slots).map_err(|error| bug(&error.to_string()))?);
-    }
-    match <[Value; 1]>::try_from(values) {
-        Ok([value]) => Ok(value),
-        Err(values) => Ok(Value::tuple(values)),
-    }
-}
-
-fn argument(slot: &Slot) -> Argument<'_> {
-    match slot {
-        Slot::Scalar(scalar) => Argument::Value(*scalar),
-        Slot::Size(size) => Argument::Value(Scalar::I64(*size)),
-        Slot::Buffer(buffer) => Argument::Read(buffer),
-    }
-}
-
-fn wanted<'a>(kind: &SlotKind) -> Argument<'a> {
-    match kind {
-        SlotKind::Scalar(_) | SlotKind::Size => Argument::Out,
-        SlotKind::Buffer(_) => Argument::Owned,
-    }
-}
-
-fn slot(kind: &SlotKind, output: Output) -> Slot {
-    match (kind, output) {
-        (SlotKind::Size, Output::Scalar(Scalar::I64(size))) => Slot::Size(size),
-        (_, Output::Scalar(scalar)) => Slot::Scalar(scalar),
-        (_, Output::Buffer(buffer)) => Slot::Buffer(buffer),
-    }
-}
-
-fn bug(what: &str) -> Diagnostic {
-    compiler_bug(Span::NONE, what.to_owned())
 }

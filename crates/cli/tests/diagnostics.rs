@@ -104,12 +104,13 @@ fn actual(case: &Case) -> String {
 /// A bug of the compiler, and a source file of more than 4 GiB.
 const OUT_OF_REACH: [&str; 2] = ["E9999", "E0119"];
 
-/// The golden files of the parser and the type checker, which their own tests compare.
+/// The golden texts of the parser, the type checker and elaboration, which their own tests compare.
 fn other_golden_files() -> String {
     let mut text = String::new();
     for folder in [
         "crates/syntax/tests/diagnostics",
         "crates/types/tests/diagnostics",
+        "crates/elaborate/tests/elaborate",
     ] {
         for entry in std::fs::read_dir(root().join(folder)).unwrap() {
             text.push_str(&String::from_utf8_lossy(

@@ -122,7 +122,10 @@ impl<'a> Generator<'a> {
                         PhraseType::Acc(data) => (data, storage::Access::Write),
                         other => return bug(format!("a procedure takes a `{other}`"), self.span),
                     };
-                    self.sizes_of(data);
+                    // The size of a result may be what the body has yet to check.
+                    if let PhraseType::Exp(data) = &**ty {
+                        self.sizes_of(data);
+                    }
                     let storage = storage::of_param(self.index_data(data)?, name, access);
                     params.extend(storage.params(access));
                     self.bindings
