@@ -1,5 +1,8 @@
 //! The `almach` command. Files, processes and the terminal are touched here and nowhere else.
 
+// Every error here ends a command: how large it is on the way out does not matter.
+#![allow(clippy::result_large_err)]
+
 mod arguments;
 mod commands;
 mod failure;

@@ -36,6 +36,8 @@ pub enum Command {
     Check(CheckOptions),
     /// Run the `-- >` tests in files and folders
     Test(TestOptions),
+    /// Write a C header, a C source and a shared library of all entry points
+    Build(BuildOptions),
     /// Time entry points on given or generated inputs
     Bench(BenchOptions),
     /// Format source files in place
@@ -83,6 +85,17 @@ pub struct RunOptions {
     /// How many calls may be open at once before a recursion is stopped
     #[arg(long)]
     pub max_depth: Option<usize>,
+}
+
+#[derive(Args, Debug)]
+pub struct BuildOptions {
+    pub file: PathBuf,
+    /// Where to write: NAME.h, NAME.c and NAME.so; exported names start with NAME
+    #[arg(short, long)]
+    pub output: PathBuf,
+    /// What it is built for
+    #[arg(long, value_enum, default_value_t = Backend::Openmp)]
+    pub backend: Backend,
 }
 
 #[derive(Args, Debug)]

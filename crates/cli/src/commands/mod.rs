@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod bench;
+mod build;
 mod check;
 mod completions;
 mod emit;
@@ -21,6 +22,7 @@ pub fn run(options: Options) -> Outcome {
         Command::Run(options) => run::run(&options, style),
         Command::Check(options) => check::run(&options, style),
         Command::Test(options) => test::run(&options, style),
+        Command::Build(options) => build::run(&options, style),
         Command::Bench(options) => bench::run(&options, style),
         Command::Fmt(options) => fmt::run(&options, style),
         Command::Emit(options) => emit::run(&options, style),

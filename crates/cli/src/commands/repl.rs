@@ -56,10 +56,10 @@ fn piped(session: &mut Session) -> Outcome {
         let Ok(line) = line else { return Outcome::WrongUse };
         pending.push_str(&line);
         pending.push('\n');
-        if line.trim().is_empty() || is_complete(&pending) {
-            if handle(session, &std::mem::take(&mut pending)) == Next::Stop {
-                return Outcome::Done;
-            }
+        if (line.trim().is_empty() || is_complete(&pending))
+            && handle(session, &std::mem::take(&mut pending)) == Next::Stop
+        {
+            return Outcome::Done;
         }
     }
     handle(session, &pending);
@@ -93,10 +93,10 @@ fn interactive(session: &mut Session) -> Outcome {
             Err(_) => break,
         }
     }
-    if let Some(path) = &history {
-        if let Err(error) = editor.save_history(path) {
-            terminal::complain(&format!("warning: the history was not saved: {error}"));
-        }
+    if let Some(path) = &history
+        && let Err(error) = editor.save_history(path)
+    {
+        terminal::complain(&format!("warning: the history was not saved: {error}"));
     }
     Outcome::Done
 }

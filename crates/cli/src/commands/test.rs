@@ -64,12 +64,13 @@ fn file(path: &Path, backend: Backend, style: Style, tally: &mut Tally) {
     let tests = calls(&loaded);
     let together = front(loaded.clone(), tests.iter().map(TestCall::extra).collect());
     let syntax_errors = tests.iter().any(|test| !test.diagnostics.is_empty());
-    if !syntax_errors && !together.has_errors() {
-        if let Ok(core) = together.core() {
-            let suite = Suite::new(Program::Source(together), core, backend, style);
-            tests.iter().for_each(|test| suite.one(test, tally));
-            return;
-        }
+    if !syntax_errors
+        && !together.has_errors()
+        && let Ok(core) = together.core()
+    {
+        let suite = Suite::new(Program::Source(together), core, backend, style);
+        tests.iter().for_each(|test| suite.one(test, tally));
+        return;
     }
     match Program::check(loaded.clone(), Vec::new(), style).and_then(|program| program.core(style).map(drop))
     {

@@ -9,7 +9,7 @@ impl Generator {
     pub(super) fn literal(&mut self, ty: ScalarType) -> String {
         let number = self.rng.below(10);
         match ty {
-            ScalarType::Bool => if number % 2 == 0 { "true" } else { "false" }.to_owned(),
+            ScalarType::Bool => if number.is_multiple_of(2) { "true" } else { "false" }.to_owned(),
             ScalarType::F32 | ScalarType::F64 => format!("{number}.0{ty}"),
             _ => format!("{number}{ty}"),
         }
@@ -19,7 +19,7 @@ impl Generator {
     pub(super) fn argument_scalar(&mut self, ty: ScalarType) -> String {
         let number = self.rng.below(20) as i64;
         match ty {
-            ScalarType::Bool => if number % 2 == 0 { "true" } else { "false" }.to_owned(),
+            ScalarType::Bool => if number < 10 { "true" } else { "false" }.to_owned(),
             ScalarType::F32 | ScalarType::F64 => format!("{}.0", number - 10),
             ScalarType::I32 if number == 19 => i32::MIN.to_string(),
             ScalarType::I32 if number == 18 => i32::MAX.to_string(),

@@ -124,7 +124,6 @@ impl Translator<'_> {
 
     /// `count` elements from `begin` on, `step` apart, lie in an array of that size.
     pub(crate) fn slice_inside(&mut self, begin: Phrase, count: &Nat, step: Phrase, size: &Nat) {
-        self.not_negative(count);
         let i64 = ScalarType::I64;
         self.not_negative(count);
         let count_value = build::nat_value(count.clone());

@@ -1,0 +1,78 @@
+//! `almach build FILE -o NAME`: a header, a source and a shared library for anybody's program.
+
+use crate::failure::{Outcome, complaint};
+use crate::files;
+use crate::options::{Backend, BuildOptions};
+use crate::program::Program;
+use crate::terminal::{self, Style};
+use almach_base::Diagnostic;
+use almach_base::codes::cli as codes;
+use almach_core::check::Checked;
+use almach_core::{Entry, Program as Core};
+use almach_driver::back::{self, Target};
+use almach_native::Toolchain;
+use std::path::{Path, PathBuf};
+
+pub fn run(options: &BuildOptions, style: Style) -> Outcome {
+    let program = match Program::open(&options.file, style) {
+        Ok(program) => program,
+        Err(outcome) => return outcome,
+    };
+    let core = match program.core(style) {
+        Ok(core) => core,
+        Err(outcome) => return outcome,
+    };
+    match build(&program, core, options) {
+        Ok(paths) => {
+            for path in paths {
+                terminal::say(&path.display().to_string());
+            }
+            Outcome::Done
+        }
+        Err(diagnostics) => program.report(&diagnostics, style),
+    }
+}
+
+fn build(
+    program: &Program,
+    core: Checked<Core>,
+    options: &BuildOptions,
+) -> Result<Vec<PathBuf>, Vec<Diagnostic>> {
+    let target = match options.backend {
+        Backend::C => Target::C,
+        Backend::Openmp => Target::OpenMp,
+        Backend::Interp => {
+            return Err(vec![
+                complaint(codes::BAD_OPTION, "the interpreter builds nothing")
+                    .help("use --backend c or openmp"),
+            ]);
+        }
+    };
+    if core.entries.is_empty() {
+        return Err(vec![
+            complaint(codes::NO_ENTRY, "the program has no entry point")
+                .help("write `entry` instead of `def` in front of the definitions to export"),
+        ]);
+    }
+    let strategy = back::strategy(core, back::machine(target))?;
+    let entries: Vec<&Entry> = strategy.entries.iter().collect();
+    let lowered = back::lowered(&strategy, &entries)?;
+    let name = options
+        .output
+        .file_name()
+        .map_or("program".into(), |name| name.to_string_lossy());
+    let source = back::c_source(&lowered, program.sources(), &name, target)?;
+    let folder = options.output.parent().unwrap_or(Path::new(""));
+    let one = |diagnostic: Diagnostic| vec![diagnostic];
+    let header = folder.join(&source.header_name);
+    let c_file = options.output.with_extension("c");
+    let library = options
+        .output
+        .with_extension(if cfg!(target_os = "macos") { "dylib" } else { "so" });
+    files::write(&header, source.header.as_bytes()).map_err(one)?;
+    files::write(&c_file, source.source.as_bytes()).map_err(one)?;
+    Toolchain::find()
+        .and_then(|toolchain| toolchain.shared_library(&source, target, &[], &library))
+        .map_err(|diagnostic| vec![*diagnostic])?;
+    Ok(vec![header, c_file, library])
+}

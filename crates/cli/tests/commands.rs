@@ -1,0 +1,217 @@
+//! The commands, used as people use them.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+use support::{Folder, almach, root, strings};
+
+/// Standard output of a command that must succeed.
+fn output(folder: &Folder, args: &[&str]) -> String {
+    let output = almach(folder.path(), &strings(args));
+    assert!(
+        output.status.success(),
+        "{args:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn piped(folder: &Folder, args: &[&str], input: &str) -> String {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_almach"))
+        .args(args)
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
+}
+
+fn example(name: &str) -> String {
+    root().join("examples").join(name).display().to_string()
+}
+
+#[test]
+fn run_gives_the_same_on_every_back_end() {
+    let folder = Folder::new();
+    for backend in ["interp", "c", "openmp"] {
+        let args = [
+            "run",
+            &example("dot.alm"),
+            "[1,2,3]",
+            "[4,5,6]",
+            "--backend",
+            backend,
+        ];
+        assert_eq!(output(&folder, &args), "32.0\n", "{backend}");
+    }
+}
+
+#[test]
+fn values_come_from_files_and_go_to_files() {
+    let folder = Folder::new();
+    folder.write(
+        "main.alm",
+        b"entry main [n] (xs: [n]f32) (p: {x: i64, tag: Maybe i32}) = (map (* 2) xs, p)\n",
+    );
+    folder.write("xs.txt", b"1 2 3\n");
+    folder.write("p.json", b"{\"x\": -7, \"tag\": {\"Some\": 3}}");
+    let result = output(&folder, &["run", "main.alm", "xs.txt", "p.json"]);
+    assert_eq!(result, "([2.0, 4.0, 6.0], {x = -7, tag = Some 3})\n");
+    folder.write("double.alm", b"entry main [n] (xs: [n]f32) = map (* 2) xs\n");
+    assert_eq!(
+        output(&folder, &["run", "double.alm", "[1, 2]", "-o", "out.npy"]),
+        ""
+    );
+    assert_eq!(
+        output(&folder, &["run", "double.alm", "out.npy", "-o", "out.json"]),
+        ""
+    );
+    assert_eq!(
+        output(&folder, &["run", "double.alm", "out.json"]),
+        "[8.0, 16.0]\n"
+    );
+    assert_eq!(piped(&folder, &["run", "double.alm", "-"], "[0.5]"), "[1.0]\n");
+}
+
+#[test]
+fn core_as_text_runs_to_the_same_value() {
+    let folder = Folder::new();
+    for (file, args) in [
+        ("dot.alm", ["[1, 2]", "[3, 4]"]),
+        ("bbox.alm", ["[1, 2]", "[3, 4]"]),
+    ] {
+        let core = output(&folder, &["emit", &example(file), "--stage", "core"]);
+        folder.write("program.core", core.as_bytes());
+        if file == "dot.alm" {
+            assert_eq!(
+                output(&folder, &["run", "program.core", args[0], args[1]]),
+                "11.0\n"
+            );
+        } else {
+            output(&folder, &["check", "program.core"]);
+        }
+    }
+}
+
+#[test]
+fn every_stage_prints() {
+    let folder = Folder::new();
+    for stage in ["core", "strategy", "dpia", "loops", "imp", "c", "h"] {
+        let text = output(&folder, &["emit", &example("dot.alm"), "--stage", stage]);
+        assert!(text.contains("main"), "{stage}: {text}");
+    }
+}
+
+#[test]
+fn check_shows_inferred_types_with_sizes() {
+    let folder = Folder::new();
+    folder.write(
+        "main.alm",
+        b"def pairs xs ys = zip xs ys\nentry main (xs: []i32): i64 = length (pairs xs xs)\n",
+    );
+    let types = output(&folder, &["check", "--types", "main.alm"]);
+    assert!(
+        types.contains("pairs") && types.contains("[n]('a, 'b)"),
+        "{types}"
+    );
+}
+
+#[test]
+fn a_new_project_runs_and_passes_its_tests() {
+    let folder = Folder::new();
+    output(&folder, &["new", "waves"]);
+    assert_eq!(output(&folder, &["run", "waves/main.alm", "[1, 2, 3]"]), "14.0\n");
+    assert_eq!(output(&folder, &["test", "waves"]), "2 passed, 0 failed\n");
+    assert_eq!(output(&folder, &["fmt", "--check", "waves"]), "");
+}
+
+#[test]
+fn fmt_formats_in_place_and_once() {
+    let folder = Folder::new();
+    let path = folder.write("main.alm", b"entry   main (x:i32) : i32=x+1 -- one more\n");
+    let args = strings(&["fmt", "--check", "main.alm"]);
+    assert_eq!(almach(folder.path(), &args).status.code(), Some(1));
+    output(&folder, &["fmt", "main.alm"]);
+    let formatted = std::fs::read_to_string(path).unwrap();
+    assert_eq!(formatted, "entry main (x: i32): i32 = x + 1 -- one more\n");
+    assert_eq!(output(&folder, &["fmt", "--check", "main.alm"]), "");
+}
+
+#[test]
+fn the_prompt_evaluates_keeps_and_explains() {
+    let folder = Folder::new();
+    let input =
+        "let xs = [1, 2, 3]\ndef twice x =\n  x * 2\n\nmap twice xs\n:type twice\n1 / 0\nlength xs\n:quit\n";
+    let said = piped(&folder, &["repl"], input);
+    assert!(said.contains("[2, 4, 6]"), "{said}");
+    assert!(said.contains("twice"), "{said}");
+    assert!(said.contains("division by zero"), "{said}");
+    assert!(said.contains("\n3\n"), "{said}");
+}
+
+#[test]
+fn bench_prints_a_table() {
+    let folder = Folder::new();
+    let args = [
+        "bench",
+        &example("dot.alm"),
+        "--size",
+        "1000",
+        "--runs",
+        "2",
+        "--backend",
+        "interp",
+    ];
+    let table = output(&folder, &args);
+    assert!(
+        table.starts_with("entry") && table.contains("median") && table.lines().count() >= 2,
+        "{table}"
+    );
+}
+
+#[test]
+fn build_makes_a_library_that_c_programs_use() {
+    let folder = Folder::new();
+    folder.write(
+        "twice.alm",
+        b"entry twice [n] (xs: [n]i32): [n]i32 = map (* 2) xs\n",
+    );
+    let made = output(&folder, &["build", "twice.alm", "-o", "twice", "--backend", "c"]);
+    assert_eq!(made, "twice.h\ntwice.c\ntwice.so\n");
+    for name in ["twice.h", "twice.c", "twice.so"] {
+        assert!(folder.path().join(name).exists(), "{name}");
+    }
+}
+
+#[test]
+fn completions_are_printed_for_every_shell() {
+    let folder = Folder::new();
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(
+            output(&folder, &["completions", shell]).contains("explain-error"),
+            "{shell}"
+        );
+    }
+}
+
+#[test]
+fn json_diagnostics_are_one_document() {
+    let folder = Folder::new();
+    folder.write("main.alm", b"entry main (x: i32) = y\n");
+    let output = almach(folder.path(), &strings(&["check", "--json", "main.alm"]));
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        text.contains("\"code\":\"E0201\"") && text.contains("main.alm"),
+        "{text}"
+    );
+}
