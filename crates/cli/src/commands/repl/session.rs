@@ -109,7 +109,10 @@ impl Session {
                 .rev()
                 .find(|definition| definition.name.as_str() == IT)
             {
-                Some(definition) => terminal::say(&definition.text),
+                Some(definition) => {
+                    let ty = definition.text.strip_prefix(IT).unwrap_or(&definition.text);
+                    terminal::say(&format!("{}{ty}", text.trim()));
+                }
                 None => terminal::complain("error: the expression has no type"),
             }
         }
