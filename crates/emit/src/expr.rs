@@ -60,9 +60,17 @@ impl Emitter<'_> {
             Expr::Index(index) => Ok((self.index(index, self.arithmetic), ScalarType::I64)),
             Expr::Load(buffer, index) => Ok((self.cell(buffer, index)?, self.known(buffer)?.ty)),
             Expr::Unary(op, argument) => {
-                let (argument, ty) = self.typed(argument)?;
+                let (c_argument, ty) = self.typed(argument)?;
                 let result = self.applies(op.result_type(ty), op)?;
-                Ok((self.unary(*op, argument, ty), result))
+                // Of a test of something known compilers warn, too.
+                let known = is_limited(argument) || is_constant(argument);
+                let c = match op {
+                    UnOp::Convert(ScalarType::Bool) if known && !ty.is_float() && ty != ScalarType::Bool => {
+                        self.help(Helper::Unary(*op, ty), [c_argument])
+                    }
+                    _ => self.unary(*op, c_argument, ty),
+                };
+                Ok((c, result))
             }
             Expr::Binary(op, left, right) => self.binary(*op, left, right),
             Expr::Ternary(op, a, b, c) => {
@@ -197,7 +205,9 @@ impl Emitter<'_> {
             BinOp::Rem if ty.is_float() => CExpr::call(math("fmod", ty), operands),
             BinOp::CopySign => CExpr::call(math("copysign", ty), operands),
             _ => match infix(op, ty, has_load(right)) {
-                Some(symbol) if !surprises(op, left, right, ty) => {
+                Some(symbol)
+                    if !surprises(op, left, right, ty) && (ty.is_float() || operands[0] != operands[1]) =>
+                {
                     let [left, right] = operands;
                     CExpr::binary(symbol, left, right)
                 }
@@ -208,8 +218,8 @@ impl Emitter<'_> {
     }
 }
 
-/// Whether compilers warn of an operator on these operands, because its result is known: both are the same or numbers, or
-/// an integer is compared with the end of its range, or divided by 0. They also see through what is made of numbers.
+/// Whether compilers warn of an operator on these operands, because its result is known: both are numbers, or an
+/// integer is compared with the end of its range, or divided by 0. They also see through what is made of numbers.
 fn surprises(op: BinOp, left: &Expr, right: &Expr, ty: ScalarType) -> bool {
     let orders = matches!(op, BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge);
     let compares = orders || matches!(op, BinOp::Eq | BinOp::Ne);
@@ -223,7 +233,7 @@ fn surprises(op: BinOp, left: &Expr, right: &Expr, ty: ScalarType) -> bool {
     };
     (is_constant(left) && is_constant(right))
         || (orders && ty == ScalarType::Bool)
-        || (compares && (left == right || known_result(left) || known_result(right)))
+        || (compares && (known_result(left) || known_result(right)))
         || (compares && (is_limited(left) && is_constant(right) || is_constant(left) && is_limited(right)))
         || (divides && known_result(right))
 }

@@ -198,6 +198,7 @@ fn unary_body(op: UnOp, ty: ScalarType) -> String {
                 "{result} value;\n  memcpy(&value, &x, sizeof value);\n  return value;"
             ))
         }
+        UnOp::Convert(ScalarType::Bool) => line("return x != 0;"),
         UnOp::Convert(to) => saturating_body(ty, to),
         // The others are operators or functions of C.
         _ => line(format_args!("return ({c})x;")),

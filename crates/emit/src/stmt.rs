@@ -47,13 +47,12 @@ impl Emitter<'_> {
                 });
                 self.discard_unread(name, &c_name, out);
             }
-            Stmt::Assign {
-                value: Expr::Var(from),
-                name,
-            } if from == name => {}
             Stmt::Assign { name, value } => {
-                let value = self.value_of(name, value)?;
-                out.push(CStmt::Assign(self.variable(name)?, value));
+                let (variable, value) = (self.variable(name)?, self.value_of(name, value)?);
+                // Compilers warn of what changes nothing.
+                if variable != value {
+                    out.push(CStmt::Assign(variable, value));
+                }
             }
             Stmt::Store { buffer, index, value } => {
                 let value = self.expr(value)?;
