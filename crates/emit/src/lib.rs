@@ -10,6 +10,7 @@ mod facts;
 mod header;
 pub mod helpers;
 mod index;
+mod loops;
 mod names;
 mod naturals;
 pub mod print;

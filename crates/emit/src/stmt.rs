@@ -1,14 +1,13 @@
 //! Imp's statements as C.
 
-use crate::Target;
 use crate::analysis::{self, Storage};
 use crate::helpers::Helper;
 use crate::index::{Arithmetic, integer};
-use crate::procedure::{Emitter, Region, Role, release};
+use crate::procedure::{Emitter, Role, release};
 use crate::tree::{CBinary, CExpr, CStmt, CType, CUnary};
 use almach_base::codes::runtime;
 use almach_base::{Diagnostic, Name, Span};
-use almach_imp::{Argument, Expr, Index, LoopMode, Site, Stmt};
+use almach_imp::{Argument, Expr, Index, Site, Stmt};
 use almach_value::{Failure, Scalar, ScalarType, UnOp};
 
 /// Of longer lines of source a comment shows only the start.
@@ -196,11 +195,7 @@ impl Emitter<'_> {
         };
         let failed = self.failure(&site, vec![(count, ScalarType::I64)])?;
         let missing = CExpr::binary(CBinary::Equal, CExpr::name(c_name), CExpr::name("NULL"));
-        out.push(CStmt::If {
-            condition: missing,
-            then: failed,
-            otherwise: Vec::new(),
-        });
+        out.push(CStmt::when(missing, failed));
         if size.free_vars().all(|var| self.stays(var)) {
             self.facts.assume_nonneg(size.clone());
         }
@@ -299,11 +294,10 @@ impl Emitter<'_> {
         match count.as_constant() {
             Some(count) if count > 0 => out.push(copy),
             Some(_) => {}
-            None => out.push(CStmt::If {
-                condition: CExpr::binary(CBinary::Greater, c_count, integer(0)),
-                then: vec![copy],
-                otherwise: Vec::new(),
-            }),
+            None => out.push(CStmt::when(
+                CExpr::binary(CBinary::Greater, c_count, integer(0)),
+                vec![copy],
+            )),
         }
         Ok(())
     }
@@ -355,11 +349,7 @@ impl Emitter<'_> {
             .map(|argument| self.typed(argument))
             .collect::<Emit<_>>()?;
         let failed = self.failure(site, arguments)?;
-        out.push(CStmt::If {
-            condition: failing,
-            then: failed,
-            otherwise: Vec::new(),
-        });
+        out.push(CStmt::when(failing, failed));
         self.learn(condition);
         Ok(())
     }
@@ -401,174 +391,14 @@ impl Emitter<'_> {
         region.jumps = true;
         let jump = CStmt::Goto(region.label.clone());
         let failed = CExpr::binary(CBinary::NotEqual, call, CExpr::literal("0"));
-        out.push(CStmt::If {
-            condition: failed,
-            then: vec![jump],
-            otherwise: Vec::new(),
-        });
+        out.push(CStmt::when(failed, vec![jump]));
         Ok(())
     }
 
-    fn nested(&mut self, stmts: &[Stmt]) -> Emit<Vec<CStmt>> {
+    pub fn nested(&mut self, stmts: &[Stmt]) -> Emit<Vec<CStmt>> {
         let level = std::mem::replace(&mut self.at_region_level, false);
         let body = self.block(stmts)?;
         self.at_region_level = level;
         Ok(body)
-    }
-
-    fn for_loop(
-        &mut self,
-        index: &Name,
-        count: &Index,
-        mode: LoopMode,
-        body: &[Stmt],
-        out: &mut Vec<CStmt>,
-    ) -> Emit<()> {
-        let c_count = self.index(count, Arithmetic::Wrapping);
-        let c_index = self.bind(index, ScalarType::I64, Role::Constant);
-        let mark = self.facts.mark();
-        if count.free_vars().all(|var| self.stays(var)) {
-            self.facts.enter_loop(index, count);
-        }
-        let threads = self.unit.target == Target::OpenMp && mode == LoopMode::Par;
-        if threads && analysis::fails(body, self.uses, &self.unit.traits) {
-            self.parallel_loop(c_index, c_count, body, out)?;
-            self.facts.forget_since(mark);
-            return Ok(());
-        }
-        if threads {
-            let team = self.team()?;
-            out.push(CStmt::Pragma(format!("omp parallel for schedule(static) {team}")));
-        }
-        if self.unit.target == Target::OpenMp && mode == LoopMode::Simd && analysis::is_simple(body) {
-            out.push(CStmt::Pragma("omp simd".into()));
-        }
-        let body = match threads {
-            // Its buffers belong to the iteration.
-            true => self.own_region(None, body)?.0,
-            false => self.nested(body)?,
-        };
-        self.facts.forget_since(mark);
-        out.push(CStmt::Count {
-            index: c_index,
-            count: c_count,
-            body,
-        });
-        Ok(())
-    }
-
-    fn team(&mut self) -> Emit<String> {
-        let context = crate::print::expression(&self.context()?);
-        Ok(format!("num_threads({context}->threads)"))
-    }
-
-    /// Statements with a clean-up of their own. What they fail with goes to `own`, where that is given.
-    fn own_region(&mut self, label: Option<String>, body: &[Stmt]) -> Emit<(Vec<CStmt>, Region)> {
-        let context = match label {
-            Some(_) => CExpr::unary(CUnary::Address, CExpr::name("own")),
-            None => self.context()?,
-        };
-        self.regions.push(Region {
-            label: label.unwrap_or_default(),
-            jumps: false,
-            buffers: Vec::new(),
-            context,
-        });
-        let level = std::mem::replace(&mut self.at_region_level, true);
-        let inner = self.block(body)?;
-        self.at_region_level = level;
-        let Some(region) = self.regions.pop() else {
-            return Err(self.bug("the loop's region is gone"));
-        };
-        let mut out = self.buffer_declarations(&region)?;
-        out.extend(inner);
-        Ok((out, region))
-    }
-
-    /// A parallel loop that can fail. Every thread keeps the failure of its least iteration, and stops working there,
-    /// since a thread's iterations come in order; of the threads' failures that of the least iteration counts. So it is
-    /// the same on every run, whatever the number of threads.
-    fn parallel_loop(
-        &mut self,
-        index: String,
-        count: CExpr,
-        body: &[Stmt],
-        out: &mut Vec<CStmt>,
-    ) -> Emit<()> {
-        let team = self.team()?;
-        let context = self.context()?;
-        let label = format!("failed_{index}");
-        let (first, own_at) = (
-            self.scope.fresh(&format!("first_{index}")),
-            self.scope.fresh(&format!("own_{index}")),
-        );
-        let (inner, region) = self.own_region(Some(label.clone()), body)?;
-        let site = |failures: CExpr| failures.dot("site");
-        let own_failure = CExpr::name("own").dot("failure");
-        let has_failed = CExpr::binary(CBinary::NotEqual, site(own_failure.clone()), CExpr::literal("0"));
-        let mut iteration = vec![CStmt::If {
-            condition: has_failed.clone(),
-            then: vec![CStmt::Continue],
-            otherwise: Vec::new(),
-        }];
-        iteration.extend(inner);
-        iteration.extend([CStmt::Continue, CStmt::Label(label)]);
-        iteration.extend(self.releases(&region)?);
-        iteration.push(CStmt::Assign(
-            CExpr::name(own_at.clone()),
-            CExpr::name(index.clone()),
-        ));
-        let int64 = CType::Scalar(ScalarType::I64);
-        let none = || Some(CExpr::name("INT64_MAX"));
-        let keep = CStmt::If {
-            condition: CExpr::binary(
-                CBinary::Less,
-                CExpr::name(own_at.clone()),
-                CExpr::name(first.clone()),
-            ),
-            then: vec![
-                CStmt::Assign(CExpr::name(first.clone()), CExpr::name(own_at.clone())),
-                CStmt::Assign(context.clone().arrow("failure"), own_failure),
-            ],
-            otherwise: Vec::new(),
-        };
-        out.push(CStmt::Declare {
-            ty: int64.clone(),
-            name: first.clone(),
-            value: none(),
-        });
-        out.push(CStmt::Pragma(format!("omp parallel {team}")));
-        out.push(CStmt::Block(vec![
-            CStmt::Declare {
-                ty: CType::Named(self.unit.context.clone()),
-                name: "own".into(),
-                value: Some(CExpr::literal("{.threads = 1}")),
-            },
-            CStmt::Declare {
-                ty: int64,
-                name: own_at,
-                value: none(),
-            },
-            CStmt::Pragma("omp for schedule(static) nowait".into()),
-            CStmt::Count {
-                index,
-                count,
-                body: iteration,
-            },
-            CStmt::If {
-                condition: has_failed,
-                then: vec![CStmt::Pragma("omp critical".into()), keep],
-                otherwise: Vec::new(),
-            },
-        ]));
-        let outer = self.region()?;
-        outer.jumps = true;
-        let jump = CStmt::Goto(outer.label.clone());
-        out.push(CStmt::If {
-            condition: CExpr::binary(CBinary::NotEqual, CExpr::name(first), CExpr::name("INT64_MAX")),
-            then: vec![jump],
-            otherwise: Vec::new(),
-        });
-        Ok(())
     }
 }

@@ -171,6 +171,15 @@ impl CExpr {
 }
 
 impl CStmt {
+    /// An `if` without `else`.
+    pub fn when(condition: CExpr, then: Vec<CStmt>) -> CStmt {
+        CStmt::If {
+            condition,
+            then,
+            otherwise: Vec::new(),
+        }
+    }
+
     /// With another statement in place of every jump to a label.
     pub fn with_goto(self, label: &str, instead: &CStmt) -> CStmt {
         let all = |stmts: Vec<CStmt>| {

@@ -1,0 +1,152 @@
+//! Loops, on one thread or many.
+
+use crate::Target;
+use crate::analysis;
+use crate::index::Arithmetic;
+use crate::procedure::{Emitter, Region, Role};
+use crate::tree::{CBinary, CExpr, CStmt, CType, CUnary};
+use almach_base::{Diagnostic, Name};
+use almach_imp::{Index, LoopMode, Stmt};
+use almach_value::ScalarType;
+
+type Emit<T> = Result<T, Box<Diagnostic>>;
+
+impl Emitter<'_> {
+    pub fn for_loop(
+        &mut self,
+        index: &Name,
+        count: &Index,
+        mode: LoopMode,
+        body: &[Stmt],
+        out: &mut Vec<CStmt>,
+    ) -> Emit<()> {
+        let c_count = self.index(count, Arithmetic::Wrapping);
+        let c_index = self.bind(index, ScalarType::I64, Role::Constant);
+        let mark = self.facts.mark();
+        if count.free_vars().all(|var| self.stays(var)) {
+            self.facts.enter_loop(index, count);
+        }
+        let threads = self.unit.target == Target::OpenMp && mode == LoopMode::Par;
+        if threads && analysis::fails(body, self.uses, &self.unit.traits) {
+            self.parallel_loop(c_index, c_count, body, out)?;
+            self.facts.forget_since(mark);
+            return Ok(());
+        }
+        if threads {
+            let team = self.team()?;
+            out.push(CStmt::Pragma(format!("omp parallel for schedule(static) {team}")));
+        }
+        if self.unit.target == Target::OpenMp && mode == LoopMode::Simd && analysis::is_simple(body) {
+            out.push(CStmt::Pragma("omp simd".into()));
+        }
+        let body = match threads {
+            // Its buffers belong to the iteration.
+            true => self.own_region(None, body)?.0,
+            false => self.nested(body)?,
+        };
+        self.facts.forget_since(mark);
+        out.push(CStmt::Count {
+            index: c_index,
+            count: c_count,
+            body,
+        });
+        Ok(())
+    }
+
+    fn team(&mut self) -> Emit<String> {
+        let context = crate::print::expression(&self.context()?);
+        Ok(format!("num_threads({context}->threads)"))
+    }
+
+    /// Statements with a clean-up of their own. What they fail with goes to `own`, where that is given.
+    fn own_region(&mut self, label: Option<String>, body: &[Stmt]) -> Emit<(Vec<CStmt>, Region)> {
+        let context = match label {
+            Some(_) => CExpr::unary(CUnary::Address, CExpr::name("own")),
+            None => self.context()?,
+        };
+        self.regions.push(Region {
+            label: label.unwrap_or_default(),
+            jumps: false,
+            buffers: Vec::new(),
+            context,
+        });
+        let level = std::mem::replace(&mut self.at_region_level, true);
+        let inner = self.block(body)?;
+        self.at_region_level = level;
+        let Some(region) = self.regions.pop() else {
+            return Err(self.bug("the loop's region is gone"));
+        };
+        let mut out = self.buffer_declarations(&region)?;
+        out.extend(inner);
+        Ok((out, region))
+    }
+
+    /// A parallel loop that can fail. Every thread keeps the failure of its least iteration, and stops working there,
+    /// since a thread's iterations come in order; of the threads' failures that of the least iteration counts. So it is
+    /// the same on every run, whatever the number of threads.
+    fn parallel_loop(
+        &mut self,
+        index: String,
+        count: CExpr,
+        body: &[Stmt],
+        out: &mut Vec<CStmt>,
+    ) -> Emit<()> {
+        let (team, context) = (self.team()?, self.context()?);
+        let first = self.scope.fresh(&format!("first_{index}"));
+        let own_at = self.scope.fresh(&format!("own_{index}"));
+        let body = self.iteration(&index, &own_at, body)?;
+        let keep = CStmt::when(
+            CExpr::binary(
+                CBinary::Less,
+                CExpr::name(own_at.clone()),
+                CExpr::name(first.clone()),
+            ),
+            vec![
+                CStmt::Assign(CExpr::name(first.clone()), CExpr::name(own_at.clone())),
+                CStmt::Assign(context.arrow("failure"), CExpr::name("own").dot("failure")),
+            ],
+        );
+        let no_iteration = |name: String| CStmt::Declare {
+            ty: CType::Scalar(ScalarType::I64),
+            name,
+            value: Some(CExpr::name("INT64_MAX")),
+        };
+        out.push(no_iteration(first.clone()));
+        out.push(CStmt::Pragma(format!("omp parallel {team}")));
+        out.push(CStmt::Block(vec![
+            CStmt::Declare {
+                ty: CType::Named(self.unit.context.clone()),
+                name: "own".into(),
+                value: Some(CExpr::literal("{.threads = 1}")),
+            },
+            no_iteration(own_at),
+            CStmt::Pragma("omp for schedule(static) nowait".into()),
+            CStmt::Count { index, count, body },
+            CStmt::when(own_has_failed(), vec![CStmt::Pragma("omp critical".into()), keep]),
+        ]));
+        let outer = self.region()?;
+        outer.jumps = true;
+        let jump = CStmt::Goto(outer.label.clone());
+        let some_failed = CExpr::binary(CBinary::NotEqual, CExpr::name(first), CExpr::name("INT64_MAX"));
+        out.push(CStmt::when(some_failed, vec![jump]));
+        Ok(())
+    }
+
+    /// An iteration that keeps its failure in `own`, and its number in `own_at`.
+    fn iteration(&mut self, index: &str, own_at: &str, body: &[Stmt]) -> Emit<Vec<CStmt>> {
+        let label = format!("failed_{index}");
+        let (inner, region) = self.own_region(Some(label.clone()), body)?;
+        let mut out = vec![CStmt::when(own_has_failed(), vec![CStmt::Continue])];
+        out.extend(inner);
+        out.extend([CStmt::Continue, CStmt::Label(label)]);
+        out.extend(self.releases(&region)?);
+        out.push(CStmt::Assign(CExpr::name(own_at), CExpr::name(index)));
+        Ok(out)
+    }
+}
+
+/// `own.failure.site != 0`.
+fn own_has_failed() -> CExpr {
+    let site = CExpr::name("own").dot("failure").dot("site");
+    CExpr::binary(CBinary::NotEqual, site, CExpr::literal("0"))
+}
