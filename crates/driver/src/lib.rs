@@ -5,5 +5,6 @@ pub mod front;
 pub mod load;
 pub mod tests;
 
+pub use almach_imp::interface::Entry as NativeEntry;
 pub use front::{Extra, ExtraKind, Front, front};
 pub use load::{Files, Loaded, NoFiles, load};

@@ -2,11 +2,11 @@
 //! simplest one of its type, as long as the program still fails at the same stage.
 
 use crate::generate::Program;
-use crate::stages::{Failure, check};
+use crate::stages::{Failure, Machines, check};
 use crate::tree::{FIELDS, Node, Size, Ty};
 
 /// Enough for programs of the generator's size; shrinking is for reading, not for proof.
-const MOST_TRIES: usize = 3_000;
+const MOST_TRIES: usize = 1_000;
 
 /// The smallest program found that fails like this one.
 pub fn shrink(program: &Program, failure: &Failure) -> (Program, Failure) {
@@ -64,7 +64,11 @@ fn smaller_at(
 }
 
 fn same_failure(program: &Program, failure: &Failure) -> Option<Failure> {
-    check(program)
+    let machines = match failure.stage {
+        "lower" | "openmp" => Machines::All,
+        _ => Machines::Interpreters,
+    };
+    check(program, machines)
         .err()
         .filter(|found| found.stage == failure.stage && found.kind == failure.kind)
 }

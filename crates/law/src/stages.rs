@@ -1,12 +1,15 @@
 //! A program through every stage, on every set of arguments; all must agree with the interpreter of Core.
 
 use crate::generate::Program;
+use almach_base::codes::concreteness::NOT_COMPILED_YET;
 use almach_base::{Diagnostic, SourceMap, render};
 use almach_core::check::Checked;
 use almach_core::interp::Interpreter;
 use almach_core::print::{Spans, program_to_string};
 use almach_core::{Entry, Program as Core, check as core_check, parse as core_parse};
-use almach_driver::{Front, NoFiles, front, load};
+use almach_driver::back::{self, Target};
+use almach_driver::{Front, NativeEntry, NoFiles, front, load};
+use almach_native::{Library, Toolchain};
 use almach_rewrite::{Log, pipelines, run};
 use almach_value::{Extent, Value, parse, print, same};
 
@@ -30,9 +33,19 @@ pub enum Kind {
 pub struct Agreement {
     pub values: usize,
     pub failures: usize,
+    /// 1 where the program was compiled to native code too.
+    pub compiled: usize,
 }
 
-pub fn check(program: &Program) -> Result<Agreement, Failure> {
+/// What runs the programs. The C compiler takes far longer than all the rest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Machines {
+    Interpreters,
+    All,
+}
+
+/// Runs a program through every stage of these machines.
+pub fn check(program: &Program, machines: Machines) -> Result<Agreement, Failure> {
     let text = program.text();
     let front = front(load("random.alm", &text, &NoFiles), Vec::new());
     if front.has_errors() {
@@ -45,9 +58,14 @@ pub fn check(program: &Program) -> Result<Agreement, Failure> {
         ("core text", reread(&front, &core)?),
         ("rewrite", rewritten(&front, &core)?),
     ];
+    let mut library = match machines {
+        Machines::Interpreters => None,
+        Machines::All => compiled(&front, &core)?,
+    };
     let mut agreement = Agreement {
         values: 0,
         failures: 0,
+        compiled: usize::from(library.is_some()),
     };
     for args in &program.runs {
         let expected = interpret(&core, args)?;
@@ -58,6 +76,12 @@ pub fn check(program: &Program) -> Result<Agreement, Failure> {
         for (stage, other) in &others {
             let found = interpret(other, args)?;
             agree(&core, stage, args, &expected, &found)?;
+        }
+        if let Some((library, entry)) = &mut library {
+            let found = library
+                .call_entry(entry, &values(&core, args)?)
+                .map_err(|error| error.title);
+            agree(&core, "openmp", args, &expected, &found)?;
         }
     }
     Ok(agreement)
@@ -97,17 +121,46 @@ fn main_entry(core: &Core) -> Result<&Entry, Failure> {
     })
 }
 
-/// The value, or the run-time error's title.
-fn interpret(core: &Core, args: &[String]) -> Result<Result<Value, String>, Failure> {
-    let entry = main_entry(core)?;
+/// The program as native code; none where the back end does not have what it needs, or there is no C compiler.
+fn compiled(front: &Front, core: &Checked<Core>) -> Result<Option<(Library, NativeEntry)>, Failure> {
+    let Ok(toolchain) = Toolchain::find() else {
+        return Ok(None);
+    };
+    let target = Target::OpenMp;
+    let source = back::strategy(core.clone(), back::machine(target)).and_then(|strategy| {
+        let lowered = back::lowered(&strategy, &[main_entry(core).map_err(|_| Vec::new())?])?;
+        let source = back::c_source(&lowered, &front.sources, "random", target)?;
+        Ok((source, lowered.entries))
+    });
+    let (source, entries) = match source {
+        Ok(made) => made,
+        Err(problems) if problems.iter().all(|one| one.code == NOT_COMPILED_YET) => return Ok(None),
+        Err(problems) => return Err(refused("lower", &problems, &front.sources)),
+    };
+    let made = toolchain
+        .library(&source, target, &[])
+        .and_then(|compiled| Library::load(&compiled.path, source.interface.clone()))
+        .map_err(|problem| refused("openmp", &[*problem], &front.sources))?;
+    Ok(entries.into_iter().next().map(|entry| (made, entry)))
+}
+
+/// The arguments of a run as values.
+fn values(core: &Core, args: &[String]) -> Result<Vec<Value>, Failure> {
     let mut values = Vec::new();
-    for ((name, ty), arg) in entry.params.iter().zip(args) {
+    for ((name, ty), arg) in main_entry(core)?.params.iter().zip(args) {
         values.push(parse(arg, ty).map_err(|error| Failure {
             stage: "arguments",
             kind: Kind::Refused,
             details: format!("{name}: {error}"),
         })?);
     }
+    Ok(values)
+}
+
+/// The value, or the run-time error's title.
+fn interpret(core: &Core, args: &[String]) -> Result<Result<Value, String>, Failure> {
+    let entry = main_entry(core)?;
+    let values = values(core, args)?;
     let interpreter = Interpreter::new(core)
         .map_err(|diagnostic| refused("interpret", &[*diagnostic], &SourceMap::new()))?;
     Ok(interpreter
