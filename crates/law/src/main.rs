@@ -60,7 +60,8 @@ fn run(first: u64, seconds: u64, machines: Machines) -> usize {
         }
     }
     println!(
-        "{programs} programs, {values} values and {errors} run-time errors agreed, broken: {failures:?}"
+        "{programs} programs, {compiled} of them compiled, {values} values and {errors} run-time errors agreed, \
+         broken: {failures:?}"
     );
     failures.values().sum()
 }
