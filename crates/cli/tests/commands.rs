@@ -179,18 +179,58 @@ fn bench_prints_a_table() {
     );
 }
 
+const CALLER: &str = r#"
+#include "twice.h"
+#include <stdio.h>
+
+int main(void) {
+  struct twice_ctx *ctx = twice_new();
+  const int32_t xs[3] = {1, 2, 3};
+  int64_t size = 0;
+  int32_t *doubled = NULL;
+  if (ctx == NULL || twice_twice(ctx, 3, xs, &size, &doubled) != 0) return 1;
+  for (int64_t i = 0; i < size; i++) printf("%d ", (int)doubled[i]);
+  twice_release(doubled);
+  int32_t picked = 0;
+  if (twice_pick(ctx, 3, xs, 7, &picked) == 0) return 1;
+  printf("%s", twice_error(ctx));
+  twice_free(ctx);
+  return 0;
+}
+"#;
+
 #[test]
-fn build_makes_a_library_that_c_programs_use() {
+fn build_makes_files_that_a_c_program_uses() {
     let folder = Folder::new();
-    folder.write(
-        "twice.alm",
-        b"entry twice [n] (xs: [n]i32): [n]i32 = map (* 2) xs\n",
-    );
+    let program = b"entry twice [n] (xs: [n]i32): [n]i32 = map (* 2) xs\nentry pick (xs: []i32) (i: i64): i32 = xs[i]\n";
+    folder.write("twice.alm", program);
+    folder.write("caller.c", CALLER.as_bytes());
     let made = output(&folder, &["build", "twice.alm", "-o", "twice", "--backend", "c"]);
     assert_eq!(made, "twice.h\ntwice.c\ntwice.so\n");
-    for name in ["twice.h", "twice.c", "twice.so"] {
-        assert!(folder.path().join(name).exists(), "{name}");
-    }
+    let flags = [
+        "-std=c11",
+        "-Wall",
+        "-Wextra",
+        "-Wpedantic",
+        "-Werror",
+        "-ffp-contract=off",
+    ];
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let compiled = Command::new(compiler)
+        .args(flags)
+        .args(["caller.c", "twice.c", "-o", "caller", "-lm"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert!(
+        compiled.status.success(),
+        "{}",
+        String::from_utf8_lossy(&compiled.stderr)
+    );
+    let said = Command::new(folder.path().join("caller")).output().unwrap();
+    assert!(said.status.success());
+    let expected = "2 4 6 twice.alm:2:40: error[E0801]: index 7 is out of bounds for an array of size 3";
+    assert_eq!(String::from_utf8(said.stdout).unwrap(), expected);
 }
 
 #[test]

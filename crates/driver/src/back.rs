@@ -48,7 +48,7 @@ pub fn c_source(
     let exports = lowered
         .entries
         .iter()
-        .map(|entry| Export::new(entry.proc.clone()))
+        .map(|entry| Export::of_entry(entry, lowered.imp.program()))
         .collect();
     let options = Options {
         name: name.to_owned(),
