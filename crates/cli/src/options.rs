@@ -13,7 +13,7 @@ const VALUE_MARK: char = '\u{1}';
 pub struct Options {
     #[command(subcommand)]
     pub command: Command,
-    /// Report errors as JSON, one object a line, on standard error
+    /// Report errors as a JSON array on standard error
     #[arg(long, global = true)]
     pub json: bool,
     /// When to use colours
@@ -100,6 +100,7 @@ pub struct BuildOptions {
 
 #[derive(Args, Debug)]
 pub struct CheckOptions {
+    /// Files, or folders whose `.alm` files are checked
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
     /// Print the inferred type of every definition

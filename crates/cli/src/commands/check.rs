@@ -1,18 +1,25 @@
 //! `almach check`.
 
 use crate::failure::Outcome;
+use crate::files;
 use crate::options::CheckOptions;
 use crate::program::Program;
 use crate::terminal::{self, Style};
+use almach_base::SourceMap;
 use std::path::Path;
 
 pub fn run(options: &CheckOptions, style: Style) -> Outcome {
-    options
-        .files
-        .iter()
-        .map(|file| one(file, options, style))
-        .max()
-        .unwrap_or(Outcome::Done)
+    match files::sources(&options.files) {
+        Ok(paths) => paths
+            .iter()
+            .map(|path| one(path, options, style))
+            .max()
+            .unwrap_or(Outcome::Done),
+        Err(diagnostic) => {
+            terminal::report(&[diagnostic], &SourceMap::new(), style);
+            Outcome::WrongUse
+        }
+    }
 }
 
 fn one(file: &Path, options: &CheckOptions, style: Style) -> Outcome {
