@@ -8,7 +8,7 @@ mod store;
 
 use crate::check::Checked;
 use crate::phrase::{Phrase, Side};
-use crate::prim::Site;
+use crate::prim::{Prim, Site};
 use crate::ty::{Kind, Nat, PhraseType, Substitution};
 use almach_base::Name;
 use almach_value::Scalar;
@@ -190,6 +190,15 @@ impl Interpreter {
                     this.meaning(&body, &env.phrase(name.clone(), argument))
                 })))
             }
+            Phrase::App(..) if let Some((first, second)) = sequence(phrase) => {
+                // The second command's sizes may only have values once the first has run.
+                let (this, env) = (self.clone(), env.clone());
+                let (first, second) = (first.clone(), second.clone());
+                Ok(Meaning::Comm(Rc::new(move |store| {
+                    this.meaning(&first, &env)?.run(store)?;
+                    this.meaning(&second, &env)?.run(store)
+                })))
+            }
             Phrase::App(function, argument) => {
                 let function = self.meaning(function, env)?;
                 function.apply(self.meaning(argument, env)?)
@@ -224,6 +233,19 @@ impl Interpreter {
                 _ => Err(broken("a component of what is no pair")),
             },
         }
+    }
+}
+
+/// The two commands of `first; second`.
+fn sequence(phrase: &Phrase) -> Option<(&Phrase, &Phrase)> {
+    match phrase {
+        Phrase::App(head, argument) => match (head.unmarked(), argument.unmarked()) {
+            (Phrase::Prim(instance), Phrase::Pair(first, second)) if instance.prim == Prim::Seq => {
+                Some((first, second))
+            }
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -129,6 +129,16 @@ impl Printer {
     }
 
     fn phrase(&mut self, phrase: &Phrase) {
+        // What cannot be broken is written whatever its length.
+        if let Phrase::Var(_)
+        | Phrase::Prim(_)
+        | Phrase::NatApp(..)
+        | Phrase::DataApp(..)
+        | Phrase::Project(..) = phrase.unmarked()
+        {
+            flatten(phrase, Place::Argument, usize::MAX, &mut self.out);
+            return;
+        }
         let mut flat = String::new();
         if flatten(phrase, Place::Open, WIDTH.saturating_sub(self.indent), &mut flat) {
             self.out.push_str(&flat);
@@ -221,6 +231,11 @@ impl Printer {
             return self.out.push_str(&flat);
         }
         match phrase.unmarked() {
+            Phrase::Var(_)
+            | Phrase::Prim(_)
+            | Phrase::NatApp(..)
+            | Phrase::DataApp(..)
+            | Phrase::Project(..) => self.phrase(phrase),
             Phrase::Pair(left, right) => {
                 self.out.push('(');
                 self.phrase(left);

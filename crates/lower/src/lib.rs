@@ -5,6 +5,7 @@
 mod error;
 mod facts;
 mod in_place;
+mod rename;
 mod stage1;
 mod stage2;
 mod stage3;
@@ -60,6 +61,7 @@ fn lower_entries(program: &Program, names: &[&str]) -> Lowering<Lowered> {
         in_place::in_place(proc);
         // What was copied from and to may be of no use now.
         tidy::tidy(proc);
+        rename::rename(proc);
     }
     let imp = almach_imp::check(almach_imp::Program { procs })
         .map_err(|error| Box::new(bug_diagnostic(format!("stage III: {error}"), error.span)))?;

@@ -31,10 +31,10 @@ fn slot(array: &Acc, at: i64) -> Meaning {
 }
 
 /// The numbers below `size` in the order a level runs them: what is parallel must not depend on it.
-fn iterations(level: Level, size: i64) -> Vec<i64> {
+fn iterations(level: Level, size: i64) -> Box<dyn Iterator<Item = i64>> {
     match level {
-        Level::Seq => (0..size).collect(),
-        _ => (0..size).rev().collect(),
+        Level::Seq => Box::new(0..size),
+        _ => Box::new((0..size).rev()),
     }
 }
 

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
+mod phrases;
 mod support;
 
 use almach_base::SourceMap;
@@ -17,6 +18,7 @@ use almach_native::{Argument, Library, Output, Toolchain};
 use almach_strategy::{Machine, choose};
 use almach_syntax::ast::{Expectation, Test};
 use almach_value::{Value, ValueType};
+use phrases::run_phrases;
 use std::path::{Path, PathBuf};
 use support::{Calls, compile, on_large_stack};
 
@@ -153,8 +155,35 @@ impl Report {
     }
 }
 
+fn phrase_message(error: &almach_dpia::interp::RunError) -> String {
+    match error {
+        almach_dpia::interp::RunError::Failed { site, arguments } => {
+            let site = almach_imp::Site {
+                code: site.code,
+                span: site.span,
+                text: site.text.clone(),
+            };
+            message(&RunError::Failed {
+                site,
+                arguments: arguments.clone(),
+            })
+        }
+        other => format!("Dpia: {other}"),
+    }
+}
+
+/// Programs that take the store-based interpreter too long.
+const SLOW_ON_PHRASES: &[&str] = &[
+    "too_large_is_an_error",
+    "monte_carlo_pi",
+    "collatz",
+    "sorting/any_size",
+    "sorting/large",
+    "a_million",
+];
+
 #[test]
-fn programs_agree_on_the_imp_interpreter() {
+fn programs_agree_on_the_interpreters() {
     on_large_stack(|| {
         let mut report = Report::default();
         for case in cases() {
@@ -186,11 +215,31 @@ fn programs_agree_on_the_imp_interpreter() {
                 };
                 report.ran += 1;
                 let entry = &lowered.entries[0];
-                let outcome = run_entry(&lowered.imp, entry, &[]).map_err(|error| message(&error));
-                if let Some(problem) = wrong(test, &entry.result_type, &outcome) {
-                    report
-                        .failures
-                        .push(format!("{} `{}`: {problem}", case.name, test.call));
+                let mut outcomes = vec![(
+                    "Imp",
+                    run_entry(&lowered.imp, entry, &[]).map_err(|error| message(&error)),
+                )];
+                if !SLOW_ON_PHRASES.iter().any(|slow| case.name.contains(slow)) {
+                    for (stage, phrases) in [("stage I", &lowered.dpia), ("stage II", &lowered.loops)] {
+                        let started = std::time::Instant::now();
+                        let outcome = run_phrases(phrases, entry).map_err(|error| phrase_message(&error));
+                        if std::env::var("ALMACH_VERBOSE").is_ok() && started.elapsed().as_millis() > 200 {
+                            eprintln!(
+                                "slow: {} {} {stage} {:?}",
+                                case.name,
+                                test.call,
+                                started.elapsed()
+                            );
+                        }
+                        outcomes.push((stage, outcome));
+                    }
+                }
+                for (stage, outcome) in outcomes {
+                    if let Some(problem) = wrong(test, &entry.result_type, &outcome) {
+                        report
+                            .failures
+                            .push(format!("{} {stage} `{}`: {problem}", case.name, test.call));
+                    }
                 }
             }
         }
