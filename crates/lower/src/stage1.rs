@@ -16,6 +16,7 @@
 mod bodies;
 mod checks;
 mod control;
+mod destinations;
 mod operations;
 mod types;
 mod views;

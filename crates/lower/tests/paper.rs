@@ -99,7 +99,6 @@ fun main {k} (xs: [24*k]f32, ys: [24*k]f32): [4*k*2]f32 =
   let parts: [k][2]vec 4 f32 = map@group (\(zs1: [6](vec 4 f32, vec 4 f32)): [2]vec 4 f32 ->
     let rows: [2][3](vec 4 f32, vec 4 f32) = split 3i64 zs1
     let sums: [2]vec 4 f32 = map@local (\(zs2: [3](vec 4 f32, vec 4 f32)): vec 4 f32 ->
-      let none: [1]vec 4 f32 = slice vs[0i64:1i64:1i64]
       let first: vec 4 f32 = vs[0i64]
       let zero: vec 4 f32 = first - first
       let s: vec 4 f32 = reduceSeq (\(a: vec 4 f32, x: (vec 4 f32, vec 4 f32)): vec 4 f32 ->

@@ -6,42 +6,89 @@ use crate::stage1::types::{ResultData, TAG, held, together};
 use almach_base::Name;
 use almach_core::{Atom, Body, Exp, Lambda, Pattern, Stmt};
 use almach_dpia::{Data, Nat, Phrase, PhraseType, Prim, build};
+use almach_prim::Prim as Operation;
 use almach_value::Scalar;
 
 impl Translator<'_> {
     /// Runs a body and puts what it gives where it should go.
     pub(crate) fn body_into(&mut self, body: &Body, dest: Dest) -> Lowering<()> {
         let mark = self.env.mark();
-        let (stmts, last) = match body.stmts.split_last() {
-            Some((last, before)) if self.is_tail(body, last) => (before, Some(last)),
-            _ => (body.stmts.as_slice(), None),
-        };
-        for stmt in stmts {
-            self.stmt(stmt)?;
-        }
-        match last {
-            Some(last) => self.at(last, |this| this.into(&last.exp, &last.pattern, dest))?,
-            None => {
-                let values = body
-                    .values
-                    .iter()
-                    .map(|atom| self.value(atom))
-                    .collect::<Lowering<Vec<_>>>()?;
-                let sizes = body
-                    .context
-                    .iter()
-                    .map(|atom| self.size(atom))
-                    .collect::<Lowering<Vec<_>>>()?;
-                let datas = body
-                    .values
-                    .iter()
-                    .map(|atom| self.data_of(atom))
-                    .collect::<Lowering<Vec<_>>>()?;
-                self.give(sizes, values, datas, dest)?;
+        match body.stmts.split_last() {
+            Some((last, before)) if self.is_tail(body, last) && !self.has_inverse(last, &dest) => {
+                before.iter().try_for_each(|stmt| self.stmt(stmt))?;
+                self.at(last, |this| this.into(&last.exp, &last.pattern, dest))?;
             }
+            _ => match dest {
+                Dest::Each(acceptors) => self.body_into_each(body, &acceptors)?,
+                Dest::Cell { acceptor, data } => {
+                    body.stmts.iter().try_for_each(|stmt| self.stmt(stmt))?;
+                    self.give_body(body, Dest::Cell { acceptor, data })?;
+                }
+            },
         }
         self.env.rewind_facts(mark);
         Ok(())
+    }
+
+    /// A body whose last statement is a view that acceptors can do without.
+    fn has_inverse(&self, last: &Stmt, dest: &Dest) -> bool {
+        let invertible = match &last.exp {
+            Exp::Op(op) => matches!(
+                op.prim,
+                Operation::Join
+                    | Operation::Transpose
+                    | Operation::Reverse
+                    | Operation::AsScalar
+                    | Operation::Zip
+                    | Operation::Concat
+            ),
+            Exp::Tuple(_) => true,
+            _ => false,
+        };
+        invertible && matches!(dest, Dest::Each(_))
+    }
+
+    /// Computes what it can directly into its place.
+    fn body_into_each(&mut self, body: &Body, acceptors: &[Phrase]) -> Lowering<()> {
+        let mut plan = self.plan(body, acceptors)?;
+        for (at, stmt) in body.stmts.iter().enumerate() {
+            match plan.computed.remove(&at) {
+                Some(places) => {
+                    self.at(stmt, |this| {
+                        this.into(&stmt.exp, &stmt.pattern, Dest::Each(places))
+                    })?;
+                    almach_core::build::enter_pattern(&mut self.env, &stmt.pattern, &stmt.exp);
+                }
+                None if plan.absorbed.contains(&at) => {
+                    almach_core::build::enter_pattern(&mut self.env, &stmt.pattern, &stmt.exp);
+                }
+                None => self.stmt(stmt)?,
+            }
+        }
+        for (atom, acceptor) in plan.assigned {
+            let (value, data) = (self.value(&atom)?, self.data_of(&atom)?);
+            self.push(build::assign(data, acceptor, value));
+        }
+        Ok(())
+    }
+
+    fn give_body(&mut self, body: &Body, dest: Dest) -> Lowering<()> {
+        let values = body
+            .values
+            .iter()
+            .map(|atom| self.value(atom))
+            .collect::<Lowering<Vec<_>>>()?;
+        let sizes = body
+            .context
+            .iter()
+            .map(|atom| self.size(atom))
+            .collect::<Lowering<Vec<_>>>()?;
+        let datas = body
+            .values
+            .iter()
+            .map(|atom| self.data_of(atom))
+            .collect::<Lowering<Vec<_>>>()?;
+        self.give(sizes, values, datas, dest)
     }
 
     /// Whether a body gives exactly what its last statement binds, and nothing else uses that.
