@@ -81,7 +81,7 @@ impl Reader<'_> {
                 let scalars = paths.iter().map(|path| self.block.scalars[path]);
                 slots.push(match in_array {
                     true => Slot::Buffer(buffer_from(*ty, scalars).unwrap()),
-                    false => Slot::Scalar(scalars.last().unwrap()),
+                    false => Slot::Scalar(self.block.scalars[&paths[0]]),
                 });
             }
             (Shape::Vector(width, ty), _) => {
