@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The errors of dead code go with it (design, section 1). What must stay: assertions, since they guard what follows
-//! them, and whatever prints. An array of a `map` that its function does not use goes too, as long as one is left to tell the size.
+//! them, arrays made of a size that is still used and may be negative, and whatever prints. An array of a `map` that its function does not use goes too, as long as one is left to tell the size.
 //!
 //! Removes: dead statements, results of branches, loops and maps, arguments of maps, functions. Introduces: nothing.
 //! Guarantees: everything left is used, prints, or asserts.
@@ -16,8 +16,11 @@ mod prune;
 
 use crate::facts::{Facts, callees};
 use crate::{Log, Pass};
-use almach_core::visit::{Walk, WalkMut, walk_exp_mut, walk_function_mut};
+use almach_core::visit::{
+    Walk, WalkMut, walk_exp_mut, walk_function, walk_function_mut, walk_lambda, walk_stmt,
+};
 use almach_core::{Atom, Body, Exp, FunId, Lambda, LoopForm, Pattern, Program, ResultType, Stmt, Type, Var};
+use almach_prim::Prim;
 use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
@@ -30,8 +33,11 @@ pub fn run(mut program: Program, _: &mut Log) -> Program {
     remove_functions(&mut program);
     let facts = Facts::of(&program);
     for function in &mut program.functions {
+        let mut sizes = Sizes(function.context.iter().cloned().collect());
+        walk_function(&mut sizes, function);
         let mut live = Live {
             facts: &facts,
+            sizes: sizes.0,
             vars: HashSet::new(),
         };
         live.mark_result(&function.result);
@@ -44,7 +50,24 @@ pub fn run(mut program: Program, _: &mut Log) -> Program {
 /// variable before its binder.
 struct Live<'f> {
     facts: &'f Facts,
+    /// Sizes of arrays that exist.
+    sizes: HashSet<Var>,
     vars: HashSet<Var>,
+}
+
+/// Finds the sizes that contexts bind: those of arrays, and so never negative.
+struct Sizes(HashSet<Var>);
+
+impl Walk for Sizes {
+    fn stmt(&mut self, stmt: &Stmt) {
+        self.0.extend(stmt.pattern.context.iter().cloned());
+        walk_stmt(self, stmt);
+    }
+
+    fn lambda(&mut self, lambda: &Lambda) {
+        self.0.extend(lambda.context.iter().cloned());
+        walk_lambda(self, lambda);
+    }
 }
 
 impl Live<'_> {
@@ -86,9 +109,21 @@ impl Live<'_> {
             || pattern.values.iter().any(|value| self.vars.contains(&value.var))
     }
 
+    /// Whether a number that is still used is the size of this array, and may be negative: `length (iota n)` has become
+    /// `n`, and is an error where that is negative.
+    fn vouches_for_size(&self, exp: &Exp) -> bool {
+        match exp {
+            Exp::Op(op) if matches!(op.prim, Prim::Iota | Prim::Replicate) => match op.args.first() {
+                Some(Atom::Var(size)) => self.vars.contains(size) && !self.sizes.contains(size),
+                Some(Atom::Const(_)) | None => false,
+            },
+            _ => false,
+        }
+    }
+
     /// Whether the statement stays; what is dead inside it goes.
     fn stmt(&mut self, stmt: &mut Stmt) -> bool {
-        let asserts = matches!(stmt.exp, Exp::Assert { .. });
+        let asserts = matches!(stmt.exp, Exp::Assert { .. }) || self.vouches_for_size(&stmt.exp);
         if !asserts && !self.binds_live(&stmt.pattern) && !self.facts.prints(&stmt.exp) {
             return false;
         }

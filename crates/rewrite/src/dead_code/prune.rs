@@ -112,6 +112,7 @@ impl Live<'_> {
     fn used_by_state(&self, looped: &Loop, dead: &[bool]) -> HashSet<Var> {
         let mut live = Live {
             facts: self.facts,
+            sizes: self.sizes.clone(),
             vars: HashSet::new(),
         };
         let mut body = looped.body.clone();
