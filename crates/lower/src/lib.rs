@@ -12,9 +12,11 @@ mod stage3;
 mod tidy;
 
 use almach_base::{Diagnostic, Span};
-use almach_core::Program;
+use almach_core::visit::{Substitution, Walk, walk_function, walk_function_mut};
+use almach_core::{Atom, Program, Var};
 use almach_imp::interface::Entry;
 use error::{Lowering, bug, bug_diagnostic};
+use std::collections::HashMap;
 
 /// Entry points at every stage.
 #[derive(Clone, Debug)]
@@ -34,7 +36,34 @@ pub fn lower(program: &Program, entries: &[&str]) -> Result<Lowered, Vec<Diagnos
     lower_entries(program, entries).map_err(|diagnostic| vec![*diagnostic])
 }
 
+/// Core tells variables apart by number, and a use may spell the name otherwise than the binder; from here on names are
+/// what tells them apart.
+fn with_binders_names(program: &Program) -> Program {
+    let mut program = program.clone();
+    let mut binders = Binders(HashMap::new());
+    for function in &program.functions {
+        walk_function(&mut binders, function);
+    }
+    let mut spelling = Substitution::new();
+    for var in binders.0.into_values() {
+        spelling.insert(var.clone(), Atom::Var(var));
+    }
+    for function in &mut program.functions {
+        walk_function_mut(&mut spelling, function);
+    }
+    program
+}
+
+struct Binders(HashMap<u32, Var>);
+
+impl Walk for Binders {
+    fn binder(&mut self, var: &Var) {
+        self.0.insert(var.id, var.clone());
+    }
+}
+
 fn lower_entries(program: &Program, names: &[&str]) -> Lowering<Lowered> {
+    let program = &with_binders_names(program);
     let mut entries = Vec::new();
     for name in names {
         match program.entries.iter().find(|entry| &*entry.name == *name) {
