@@ -1,8 +1,9 @@
 //! Values as slots, and back (see [`crate::interface`]).
 
-use crate::interface::{Shape, TAG};
+use crate::interface::{Entry, Shape, TAG};
 use almach_value::{
-    ArrayValue, Buffer, ElementShape, Elements, Scalar, ScalarType, SumValue, Value, buffer_of,
+    ArrayValue, Buffer, DimType, ElementShape, Elements, Scalar, ScalarType, Sizes, SumValue, Value,
+    ValueType, buffer_of, conforms_with,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -29,6 +30,94 @@ type Marshal<T> = Result<T, MarshalError>;
 
 fn wrong<T>(what: impl fmt::Display) -> Marshal<T> {
     Err(MarshalError(what.to_string()))
+}
+
+/// The slots of an entry's arguments.
+pub fn arguments_to_slots(entry: &Entry, arguments: &[Value]) -> Marshal<Vec<Slot>> {
+    if entry.params.len() != arguments.len() {
+        let (wanted, found) = (entry.params.len(), arguments.len());
+        return wrong(format!(
+            "`{}` takes {wanted} arguments and gets {found}",
+            entry.name
+        ));
+    }
+    let mut sizes = Sizes::new();
+    for (param, value) in entry.params.iter().zip(arguments) {
+        conforms_with(value, &param.ty, &mut sizes).map_err(|error| MarshalError(error.to_string()))?;
+    }
+    let mut slots = Vec::new();
+    for (param, value) in entry.params.iter().zip(arguments) {
+        let first = slots.len();
+        to_slots(value, &param.shape, &mut slots)?;
+        let mut own = slots.iter_mut().skip(first);
+        complete(&param.ty, &sizes, Around::Value, &mut own);
+    }
+    Ok(slots)
+}
+
+/// What a part of a value stands in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Around {
+    Value,
+    Array,
+    /// An array without elements: nothing tells the sizes of its rows.
+    EmptyArray,
+}
+
+/// The rows of an empty array have the sizes that their names have elsewhere: `[]` is a `[0][m]t` for every `m`.
+fn complete<'s>(
+    ty: &ValueType,
+    sizes: &Sizes,
+    around: Around,
+    slots: &mut impl Iterator<Item = &'s mut Slot>,
+) {
+    match ty {
+        ValueType::Scalar(_) => {
+            slots.next();
+        }
+        ValueType::Vector(width, _) => {
+            let count = if around == Around::Value {
+                *width as usize
+            } else {
+                1
+            };
+            slots.by_ref().take(count).for_each(drop);
+        }
+        ValueType::Tuple(parts) => parts.iter().for_each(|part| complete(part, sizes, around, slots)),
+        ValueType::Record(fields) => {
+            fields
+                .iter()
+                .for_each(|(_, field)| complete(field, sizes, around, slots));
+        }
+        ValueType::Array(dim, element) => {
+            let Some(Slot::Size(size)) = slots.next() else {
+                return;
+            };
+            let known = match dim {
+                DimType::Known(known) => Some(*known),
+                DimType::Named(name) => sizes.get(name).copied(),
+                DimType::Expression(_) | DimType::Unknown | DimType::Jagged => None,
+            };
+            if let (Around::EmptyArray, Some(known)) = (around, known) {
+                *size = known;
+            }
+            let inside = match (around, *size) {
+                (Around::EmptyArray, _) | (_, 0) => Around::EmptyArray,
+                _ => Around::Array,
+            };
+            complete(element, sizes, inside, slots);
+        }
+        // Arrays in sums have sizes of their own.
+        ValueType::Sum(sum) => {
+            slots.next();
+            let fields = sum
+                .constructors
+                .iter()
+                .flat_map(|constructor| &constructor.fields);
+            fields.for_each(|field| complete(field, &Sizes::new(), around, slots));
+        }
+        ValueType::Recursive(_) => {}
+    }
 }
 
 /// The slots of a value.

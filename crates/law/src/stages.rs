@@ -9,6 +9,8 @@ use almach_core::print::{Spans, program_to_string};
 use almach_core::{Entry, Program as Core, check as core_check, parse as core_parse};
 use almach_driver::back::{self, Target};
 use almach_driver::{Front, NativeEntry, NoFiles, front, load};
+use almach_imp::interp::run_entry;
+use almach_lower::Lowered;
 use almach_native::{Library, Toolchain};
 use almach_rewrite::{Log, pipelines, run};
 use almach_value::{Extent, Value, parse, print, same};
@@ -58,6 +60,7 @@ pub fn check(program: &Program, machines: Machines) -> Result<Agreement, Failure
         ("core text", reread(&front, &core)?),
         ("rewrite", rewritten(&front, &core)?),
     ];
+    let lowered = lowered(&front, &core)?;
     let mut library = match machines {
         Machines::Interpreters => None,
         Machines::All => compiled(&front, &core)?,
@@ -76,6 +79,14 @@ pub fn check(program: &Program, machines: Machines) -> Result<Agreement, Failure
         for (stage, other) in &others {
             let found = interpret(other, args)?;
             agree(&core, stage, args, &expected, &found)?;
+        }
+        if let Some(lowered) = &lowered
+            && let Some(entry) = lowered.entries.first()
+        {
+            let found =
+                run_entry(&lowered.imp, entry, &values(&core, args)?).map_err(|error| error.to_string());
+            agree(&core, "imp", args, &expected, &found)?;
+            no_broken_rule(args, &found)?;
         }
         if let Some((library, entry)) = &mut library {
             let found = library
@@ -119,6 +130,30 @@ fn main_entry(core: &Core) -> Result<&Entry, Failure> {
         kind: Kind::Refused,
         details: "there is no entry point".to_owned(),
     })
+}
+
+/// The program in Imp, at the levels of a machine with threads; none where the back end does not have what it needs.
+fn lowered(front: &Front, core: &Checked<Core>) -> Result<Option<Lowered>, Failure> {
+    let machine = back::machine(Target::OpenMp);
+    let made = back::strategy(core.clone(), machine)
+        .and_then(|strategy| back::lowered(&strategy, &[main_entry(core).map_err(|_| Vec::new())?]));
+    match made {
+        Ok(lowered) => Ok(Some(lowered)),
+        Err(problems) if problems.iter().all(|one| one.code == NOT_COMPILED_YET) => Ok(None),
+        Err(problems) => Err(refused("lower", &problems, &front.sources)),
+    }
+}
+
+/// A program may fail where Core does, but never by a race or an access that no program may make.
+fn no_broken_rule(args: &[String], found: &Result<Value, String>) -> Result<(), Failure> {
+    match found {
+        Err(error) if !error.starts_with('E') => Err(Failure {
+            stage: "imp",
+            kind: Kind::Differs,
+            details: format!("arguments: {}\nfound: {error}", args.join(" ")),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// The program as native code; none where the back end does not have what it needs, or there is no C compiler.

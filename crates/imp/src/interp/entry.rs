@@ -8,16 +8,15 @@ use almach_value::{Scalar, ScalarType, Value};
 
 /// Runs an entry on values; several results are one tuple.
 pub fn run_entry(checked: &Checked, entry: &Entry, arguments: &[Value]) -> Result<Value, RunError> {
-    let mut passed = Vec::new();
-    for (param, value) in entry.params.iter().zip(arguments) {
-        let mut slots = Vec::new();
-        marshal::to_slots(value, &param.shape, &mut slots).map_err(broken)?;
-        passed.extend(slots.into_iter().map(|slot| match slot {
+    let slots = marshal::arguments_to_slots(entry, arguments).map_err(broken)?;
+    let mut passed: Vec<Passed> = slots
+        .into_iter()
+        .map(|slot| match slot {
             Slot::Scalar(scalar) => Passed::Value(scalar),
             Slot::Size(size) => Passed::Value(Scalar::I64(size)),
             Slot::Buffer(buffer) => Passed::Buffer(buffer.iter().map(Some).collect()),
-        }));
-    }
+        })
+        .collect();
     let inputs = passed.len();
     let kinds: Vec<SlotKind> = entry.results.iter().flat_map(|shape| shape.slots()).collect();
     passed.extend(kinds.iter().map(|kind| match kind {
