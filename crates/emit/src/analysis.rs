@@ -347,23 +347,8 @@ pub fn reachable<'a>(procs: &'a [Proc], from: impl IntoIterator<Item = &'a Name>
         if seen.insert(name)
             && let Some(proc) = by_name.get(name)
         {
-            calls(&proc.body, &mut open);
+            almach_imp::naturals::calls(&proc.body, &mut open);
         }
     }
     procs.iter().filter(|proc| seen.contains(&proc.name)).collect()
-}
-
-/// The procedures that statements call.
-pub fn calls<'a>(stmts: &'a [Stmt], into: &mut Vec<&'a Name>) {
-    for stmt in stmts {
-        match stmt {
-            Stmt::Call { proc, .. } => into.push(proc),
-            Stmt::For { body, .. } | Stmt::While { body, .. } => calls(body, into),
-            Stmt::If { then, otherwise, .. } => {
-                calls(then, into);
-                calls(otherwise, into);
-            }
-            _ => {}
-        }
-    }
 }

@@ -3,11 +3,11 @@
 //! `/` of C truncates, a quotient of an index is a floor: they agree where the dividend is not negative and the divisor
 //! positive. Where that follows from the loops and tests around, `/` and `%` are printed; elsewhere a helper.
 
-use crate::facts::Facts;
 use crate::helpers::{Helper, Helpers};
 use crate::tree::{CBinary, CExpr, CUnary};
 use almach_base::Name;
 use almach_imp::Index;
+use almach_imp::facts::Facts;
 use almach_nat::{Atom, Monomial, Poly, Ratio, UnfoldedOp};
 use almach_value::{BinOp, ScalarType};
 

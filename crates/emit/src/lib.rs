@@ -6,13 +6,11 @@
 
 mod analysis;
 mod expr;
-mod facts;
 mod header;
 pub mod helpers;
 mod index;
 mod loops;
 mod names;
-mod naturals;
 pub mod print;
 mod procedure;
 mod runtime;
@@ -23,12 +21,12 @@ pub mod tree;
 use crate::analysis::{Uses, reachable, traits};
 use crate::helpers::Helpers;
 use crate::names::{Scope, sanitise};
-use crate::naturals::{Naturals, callers_first};
 use crate::procedure::{Callee, Emitter, Unit};
 use crate::sites::Sites;
 use crate::tree::{CFunction, Linkage};
 use almach_base::{Diagnostic, Name, SourceMap, Span, compiler_bug};
-use almach_imp::interface::{Entry, Slot};
+use almach_imp::interface::Entry;
+use almach_imp::naturals::{Naturals, callers_first};
 use almach_imp::{Checked, Param, Proc, Program};
 use std::collections::{HashMap, HashSet};
 
@@ -73,9 +71,6 @@ impl Export {
 
     /// An entry point, called as the user does.
     pub fn of_entry(entry: &Entry, program: &Program) -> Export {
-        let params = program.proc(&entry.proc).map_or(&[][..], |proc| &proc.params);
-        let slots = entry.params.iter().flat_map(|param| param.shape.slots());
-        let sizes = params.iter().zip(slots).filter(|(_, slot)| *slot == Slot::Size);
         let typed: String = entry
             .params
             .iter()
@@ -85,7 +80,9 @@ impl Export {
             proc: entry.proc.clone(),
             name: entry.name.clone(),
             doc: format!("{}{typed}: {}", entry.name, entry.result_type),
-            sizes: sizes.map(|(param, _)| param.name.clone()).collect(),
+            sizes: program
+                .proc(&entry.proc)
+                .map_or(Vec::new(), |proc| entry.sizes(proc)),
         }
     }
 }
@@ -140,12 +137,17 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
         traits,
         scope,
     };
-    let mut naturals = Naturals::of(options, &procs);
+    let bodies: Vec<&Proc> = procs.iter().map(|(proc, _)| *proc).collect();
+    let sizes = options
+        .exports
+        .iter()
+        .map(|export| (&export.proc, &*export.sizes));
+    let mut naturals = Naturals::of(sizes, &bodies);
     let (mut helpers, mut sites) = (Helpers::default(), Sites::default());
     let mut functions: Vec<Option<CFunction>> = procs.iter().map(|_| None).collect();
     let mut allocates = false;
     // Callers come first: what they pass tells what is known of parameters.
-    for at in callers_first(&procs) {
+    for at in callers_first(&bodies) {
         let (Some((proc, uses)), Some(function)) = (procs.get(at), functions.get_mut(at)) else {
             continue;
         };
@@ -241,7 +243,7 @@ fn called_early(procs: &[(&Proc, Uses)], callees: &HashMap<Name, Callee>) -> Has
     for (proc, _) in procs {
         defined.insert(&proc.name);
         let mut called = Vec::new();
-        analysis::calls(&proc.body, &mut called);
+        almach_imp::naturals::calls(&proc.body, &mut called);
         let missing = called.into_iter().filter(|name| !defined.contains(name));
         early.extend(missing.filter_map(|name| Some(callees.get(name)?.c_name.clone())));
     }

@@ -14,14 +14,14 @@
 
 use crate::Target;
 use crate::analysis::{Storage, Traits, Uses};
-use crate::facts::Facts;
 use crate::helpers::Helpers;
 use crate::index::Arithmetic;
 use crate::names::Scope;
-use crate::naturals::Naturals;
 use crate::sites::Sites;
 use crate::tree::{CExpr, CFunction, CParam, CStmt, CType, CUnary, Linkage};
 use almach_base::{Diagnostic, Name, SourceMap, Span, compiler_bug};
+use almach_imp::facts::Facts;
+use almach_imp::naturals::Naturals;
 use almach_imp::{Passing, Proc, Stmt};
 use almach_value::{Scalar, ScalarType};
 use std::collections::HashMap;

@@ -8,6 +8,7 @@
 //! Parameters of the procedure are the slots of all arguments, then those of all results: `out` scalars and sizes, and
 //! owned buffers.
 
+use crate::ir::Proc;
 use almach_base::{Name, Span};
 use almach_value::{ScalarType, ValueType};
 
@@ -52,6 +53,19 @@ pub enum Slot {
 
 /// The type of the slot that says which constructor a sum has.
 pub const TAG: ScalarType = ScalarType::U32;
+
+impl Entry {
+    /// The parameters of the entry's procedure that are sizes of arguments, and so never negative.
+    pub fn sizes(&self, proc: &Proc) -> Vec<Name> {
+        let slots = self.params.iter().flat_map(|param| param.shape.slots());
+        let sizes = proc
+            .params
+            .iter()
+            .zip(slots)
+            .filter(|(_, slot)| *slot == Slot::Size);
+        sizes.map(|(param, _)| param.name.clone()).collect()
+    }
+}
 
 impl Shape {
     pub fn slots(&self) -> Vec<Slot> {

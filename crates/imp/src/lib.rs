@@ -2,11 +2,13 @@
 //! error. Its interpreter has a heap and finds races, accesses out of bounds, reads of unwritten cells, and leaks.
 
 pub mod check;
+pub mod facts;
 pub mod interface;
 pub mod interp;
 pub mod ir;
 mod lex;
 pub mod marshal;
+pub mod naturals;
 mod parse;
 mod print;
 

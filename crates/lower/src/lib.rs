@@ -5,6 +5,7 @@
 mod error;
 mod facts;
 mod in_place;
+mod proofs;
 mod rename;
 mod stage1;
 mod stage2;
@@ -85,6 +86,7 @@ fn lower_entries(program: &Program, names: &[&str]) -> Lowering<Lowered> {
         procs.push(wrapper);
         interfaces.push(interface);
     }
+    proofs::simplify(&mut procs, &interfaces);
     for proc in &mut procs {
         tidy::tidy(proc);
         in_place::in_place(proc);

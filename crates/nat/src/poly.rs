@@ -317,7 +317,8 @@ impl<V: Ord + Clone> Poly<V> {
         })
     }
 
-    pub(crate) fn checked_add(&self, other: &Poly<V>) -> Option<Poly<V>> {
+    /// None where a coefficient becomes too large.
+    pub fn checked_add(&self, other: &Poly<V>) -> Option<Poly<V>> {
         let mut terms = Vec::with_capacity(self.terms.len() + other.terms.len());
         let (mut left, mut right) = (self.terms.iter().peekable(), other.terms.iter().peekable());
         loop {
@@ -352,11 +353,13 @@ impl<V: Ord + Clone> Poly<V> {
         })
     }
 
-    pub(crate) fn checked_sub(&self, other: &Poly<V>) -> Option<Poly<V>> {
+    /// None where a coefficient becomes too large.
+    pub fn checked_sub(&self, other: &Poly<V>) -> Option<Poly<V>> {
         self.checked_add(&other.checked_neg()?)
     }
 
-    pub(crate) fn checked_mul(&self, other: &Poly<V>) -> Option<Poly<V>> {
+    /// None where a coefficient becomes too large.
+    pub fn checked_mul(&self, other: &Poly<V>) -> Option<Poly<V>> {
         let weight = self
             .weight()
             .saturating_mul(other.terms.len())
@@ -388,6 +391,14 @@ impl<V: Ord + Clone> Poly<V> {
         vars.sort();
         vars.dedup();
         vars.into_iter()
+    }
+
+    /// Whether some part of it is a quotient or remainder.
+    pub fn has_quotients(&self) -> bool {
+        self.terms().iter().any(|(monomial, _)| {
+            let is_var = |(atom, _): &(Atom<V>, u32)| matches!(atom, Atom::Var(_));
+            !monomial.factors().iter().all(is_var)
+        })
     }
 
     pub fn mentions(&self, var: &V) -> bool {

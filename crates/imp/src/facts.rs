@@ -3,8 +3,8 @@
 //! Facts are learnt on the way into a block and forgotten at its end. A question is answered with those that have to do
 //! with it, however many there are.
 
+use crate::ir::{Expr, Index};
 use almach_base::Name;
-use almach_imp::{Expr, Index};
 use almach_nat::{Poly, Range, Ranges, Ratio};
 use almach_value::{BinOp, Scalar};
 use std::collections::{HashMap, HashSet};
@@ -110,12 +110,39 @@ impl Facts {
         }
     }
 
+    /// Whether an index is never negative.
+    pub fn is_nonneg(&self, index: &Index) -> bool {
+        match index.as_constant() {
+            Some(value) => value >= 0,
+            None => self.relevant([index]).is_nonneg(index),
+        }
+    }
+
+    /// The same value with fewer quotients.
+    pub fn simplify(&self, index: &Index) -> Index {
+        self.relevant([index]).simplify(index)
+    }
+
+    /// Names in the upper bounds of the names of an index.
+    pub fn above(&self, index: &Index) -> Vec<Name> {
+        let mut found = Vec::new();
+        for name in index.free_vars() {
+            for at in self.about.get(name).into_iter().flatten() {
+                if let Some(Fact::Range(of, range)) = self.learnt.get(*at)
+                    && of == name
+                {
+                    found.extend(range.upper.iter().flat_map(|upper| upper.free_vars().cloned()));
+                }
+            }
+        }
+        found.sort();
+        found.dedup();
+        found
+    }
+
     /// Whether an expression is an index that is never negative.
     pub fn is_natural(&self, expr: &Expr) -> bool {
-        as_index(expr).is_some_and(|index| match index.as_constant() {
-            Some(value) => value >= 0,
-            None => self.relevant([&index]).is_nonneg(&index),
-        })
+        as_index(expr).is_some_and(|index| self.is_nonneg(&index))
     }
 
     /// Whether C's division of these is the floor. (A divisor is never zero where a quotient is computed.)

@@ -4,10 +4,8 @@
 //! printed callers first, so that all calls of one are known before it is its turn; where one calls itself, directly
 //! or not, nothing is known.
 
-use crate::Options;
-use crate::analysis::{Uses, calls};
+use crate::ir::{Proc, Stmt};
 use almach_base::Name;
-use almach_imp::Proc;
 use std::collections::{HashMap, HashSet};
 
 pub struct Naturals {
@@ -22,7 +20,9 @@ enum Known {
 }
 
 impl Naturals {
-    pub fn of(options: &Options, procs: &[(&Proc, Uses)]) -> Naturals {
+    /// `exported` has, for every procedure that others may call, the parameters that are sizes.
+    pub fn of<'a>(exported: impl IntoIterator<Item = (&'a Name, &'a [Name])>, procs: &[&Proc]) -> Naturals {
+        let exported: HashMap<&Name, &[Name]> = exported.into_iter().collect();
         let mut of_proc = HashMap::new();
         let order: HashMap<usize, usize> = callers_first(procs)
             .into_iter()
@@ -32,10 +32,10 @@ impl Naturals {
         let positions: HashMap<&Name, usize> = procs
             .iter()
             .enumerate()
-            .map(|(at, (proc, _))| (&proc.name, at))
+            .map(|(at, proc)| (&proc.name, at))
             .collect();
         let mut recursive = HashSet::new();
-        for (at, (proc, _)) in procs.iter().enumerate() {
+        for (at, proc) in procs.iter().enumerate() {
             for callee in callees(proc) {
                 let backwards = positions
                     .get(callee)
@@ -45,10 +45,9 @@ impl Naturals {
                 }
             }
         }
-        for (proc, _) in procs {
-            let exported = options.exports.iter().find(|export| export.proc == proc.name);
-            let known = match exported {
-                Some(export) => Known::Fixed(export.sizes.iter().cloned().collect()),
+        for proc in procs {
+            let known = match exported.get(&proc.name) {
+                Some(sizes) => Known::Fixed(sizes.iter().cloned().collect()),
                 None if recursive.contains(&proc.name) => Known::Fixed(HashSet::new()),
                 None => Known::Calls(None),
             };
@@ -88,16 +87,31 @@ fn callees(proc: &Proc) -> Vec<&Name> {
     found
 }
 
+/// The procedures that statements call.
+pub fn calls<'a>(stmts: &'a [Stmt], into: &mut Vec<&'a Name>) {
+    for stmt in stmts {
+        match stmt {
+            Stmt::Call { proc, .. } => into.push(proc),
+            Stmt::For { body, .. } | Stmt::While { body, .. } => calls(body, into),
+            Stmt::If { then, otherwise, .. } => {
+                calls(then, into);
+                calls(otherwise, into);
+            }
+            _ => {}
+        }
+    }
+}
+
 /// The positions of procedures, each before those it calls (but for recursion).
-pub fn callers_first(procs: &[(&Proc, Uses)]) -> Vec<usize> {
+pub fn callers_first(procs: &[&Proc]) -> Vec<usize> {
     let positions: HashMap<&Name, usize> = procs
         .iter()
         .enumerate()
-        .map(|(at, (proc, _))| (&proc.name, at))
+        .map(|(at, proc)| (&proc.name, at))
         .collect();
     let next: Vec<Vec<usize>> = procs
         .iter()
-        .map(|(proc, _)| {
+        .map(|proc| {
             callees(proc)
                 .into_iter()
                 .filter_map(|name| positions.get(name).copied())
