@@ -1,60 +1,127 @@
 //! Random well-typed programs as source text.
 //!
-//! Floats hold small integers and are only added, subtracted, compared and scaled by small factors, so that every
-//! grouping of a sum is exact. Failing operations (division, indexing) are rare but there: where the interpreter
-//! fails, every other stage must fail too.
+//! Floats that a reduction may meet hold small integers and are only added, subtracted, compared and scaled by small
+//! factors, so that every grouping of a sum is exact; the others are wild (any value) and are never summed. Failing
+//! operations (division, indexing, asserts) are rare but there: where the interpreter fails, every other stage must too.
 
+mod arguments;
 mod arrays;
+mod control;
+mod large;
+mod levels;
 mod scalars;
+mod unknown;
+mod views;
 
 use crate::node;
 use crate::rng::Rng;
-use crate::tree::{FIELDS, Node, Size, Ty};
+use crate::tree::{DATA, FIELDS, Node, Size, Ty, constructor};
 use almach_value::ScalarType;
+use levels::{Around, LEVEL_MARK};
 
 /// A program with the sets of arguments it is run on.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// `entry main (…) = `.
+    /// Definitions in front of the entry.
+    pub definitions: String,
+    /// What stands behind `entry NAME`: sizes, parameters, the result's type.
     pub head: String,
     pub body: Node,
     /// One list of arguments per run.
     pub runs: Vec<Vec<String>>,
+    pub scale: Scale,
+}
+
+/// Whether slow interpreters can run it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scale {
+    Small,
+    /// Arrays of thousands of elements.
+    Large,
 }
 
 impl Program {
+    /// As a file of its own.
     pub fn text(&self) -> String {
-        format!("{}\n  {}\n", self.head, self.body.text())
+        self.numbered("main", "")
+    }
+
+    /// With an entry of that name, and names of definitions that end in a number of its own.
+    pub fn numbered(&self, entry: &str, number: &str) -> String {
+        let text = format!(
+            "{}entry {entry} {} =\n  {}\n",
+            self.definitions,
+            self.head,
+            self.body.text()
+        );
+        text.replace('@', number).replace(LEVEL_MARK, "@")
+    }
+
+    /// The arguments of the runs, with the names of that number.
+    pub fn runs_numbered(&self, number: &str) -> Vec<Vec<String>> {
+        let run = |args: &Vec<String>| args.iter().map(|arg| arg.replace('@', number)).collect();
+        self.runs.iter().map(run).collect()
     }
 }
 
-const SIZES: [usize; 7] = [0, 1, 2, 3, 5, 8, 13];
 const RUNS: usize = 3;
 const DEPTH: usize = 5;
+/// How many in a hundred programs are about large arrays.
+const LARGE_PERCENT: usize = 2;
 
 /// The program of a seed.
 pub fn program(seed: u64) -> Program {
     let mut generator = Generator {
         rng: Rng::new(seed),
         scope: Vec::new(),
+        data: Vec::new(),
+        recursive: Vec::new(),
+        definitions: String::new(),
+        around: Around::Nothing,
+        sizes: Sizes::Literals,
         next: 0,
     };
-    generator.program()
+    match generator.rng.chance(LARGE_PERCENT) {
+        true => generator.large_program(),
+        false => generator.program(),
+    }
 }
 
 pub struct Generator {
     rng: Rng,
     /// Variables in scope.
     scope: Vec<(String, Ty)>,
+    /// The fields of the constructors of the program's own data type; empty where it has none.
+    data: Vec<Vec<Ty>>,
+    /// Recursive functions: name, type of the parameter besides the counter, type of the result.
+    recursive: Vec<(String, Ty, Ty)>,
+    definitions: String,
+    /// The level that was written on what is around.
+    around: Around,
+    sizes: Sizes,
     next: usize,
+}
+
+/// The sizes that may be written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Sizes {
+    Literals,
+    /// `n` and `m` as well.
+    Named,
 }
 
 fn size(name: &str) -> Size {
     Size::Name(name.to_owned())
 }
 
+const I64: Ty = Ty::Scalar(ScalarType::I64);
+const BOOL: Ty = Ty::Scalar(ScalarType::Bool);
+
 impl Generator {
     fn program(&mut self) -> Program {
+        self.declare_data();
+        self.declare_recursive();
+        self.sizes = Sizes::Named;
         let params = self.params();
         let written: Vec<String> = params
             .iter()
@@ -62,35 +129,67 @@ impl Generator {
             .collect();
         self.scope = params.clone();
         for name in ["n", "m"] {
-            self.scope.push((name.to_owned(), Ty::Scalar(ScalarType::I64)));
+            self.scope.push((name.to_owned(), I64));
         }
-        let ty = self.result_type();
+        let ty = self.ty(2);
         let body = self.expr(&ty, DEPTH);
         let runs = (0..RUNS).map(|_| self.arguments(&params)).collect();
-        let head = format!("entry main [n] [m] {}: {} =", written.join(" "), ty.text());
-        Program { head, body, runs }
+        Program {
+            definitions: std::mem::take(&mut self.definitions),
+            head: format!("[n] [m] {}: {}", written.join(" "), ty.text()),
+            body,
+            runs,
+            scale: Scale::Small,
+        }
+    }
+
+    /// A third of the programs have a data type of their own.
+    fn declare_data(&mut self) {
+        if !self.rng.chance(33) {
+            return;
+        }
+        let mut data = Vec::new();
+        for at in 0..1 + self.rng.below(3) {
+            let fields: Vec<Ty> = (0..if at == 0 { 0 } else { self.rng.below(3) })
+                .map(|_| match self.rng.below(8) {
+                    0 => Ty::Tuple(vec![Ty::Scalar(self.scalar_type()), self.plain()]),
+                    _ => self.plain(),
+                })
+                .collect();
+            data.push(fields);
+        }
+        let written: Vec<String> = data
+            .iter()
+            .enumerate()
+            .map(|(at, fields)| {
+                let fields: Vec<String> = fields.iter().map(Ty::text).collect();
+                format!("{} {}", constructor(at), fields.join(" "))
+            })
+            .collect();
+        self.definitions
+            .push_str(&format!("data {DATA} = {}\n", written.join(" | ")));
+        self.data = data;
     }
 
     /// The first two fix the sizes; the others are of any type.
     fn params(&mut self) -> Vec<(String, Ty)> {
-        let first = self.scalar_type();
-        let second = self.scalar_type();
+        let (first, second) = (self.plain(), self.plain());
         let mut params = vec![
-            ("xs".to_owned(), Ty::Array(size("n"), Box::new(Ty::Scalar(first)))),
-            (
-                "ys".to_owned(),
-                Ty::Array(size("m"), Box::new(Ty::Scalar(second))),
-            ),
+            ("xs".to_owned(), Ty::array(size("n"), first)),
+            ("ys".to_owned(), Ty::array(size("m"), second)),
         ];
         for name in ["p", "q"] {
             let ty = self.ty(2);
             params.push((name.to_owned(), ty));
         }
+        if self.rng.chance(15) {
+            let element = self.plain();
+            params.push((
+                "rows".to_owned(),
+                Ty::array(size("n"), Ty::Unknown(Box::new(element))),
+            ));
+        }
         params
-    }
-
-    fn result_type(&mut self) -> Ty {
-        self.ty(2)
     }
 
     fn scalar_type(&mut self) -> ScalarType {
@@ -101,33 +200,53 @@ impl Generator {
         self.rng.pick(from).copied().unwrap_or(I32)
     }
 
-    fn ty(&mut self, depth: usize) -> Ty {
-        match self.rng.below(if depth == 0 { 4 } else { 10 }) {
-            0..4 => Ty::Scalar(self.scalar_type()),
-            4 => Ty::Tuple(vec![self.ty(depth - 1), self.ty(depth - 1)]),
-            5 => Ty::Record(vec![self.ty(depth - 1), self.ty(depth - 1)]),
-            6 => Ty::Maybe(Box::new(Ty::Scalar(self.scalar_type()))),
-            _ => Ty::Array(self.size(), Box::new(self.element(depth - 1))),
+    /// A scalar, tame or wild.
+    fn plain(&mut self) -> Ty {
+        let scalar = self.scalar_type();
+        match scalar.is_float() && self.rng.chance(30) {
+            true => Ty::Wild(scalar),
+            false => Ty::Scalar(scalar),
         }
     }
 
-    /// Elements of arrays: no sums (their arrays have their own tests), so that all primitives apply.
+    fn ty(&mut self, depth: usize) -> Ty {
+        match self.rng.below(if depth == 0 { 4 } else { 12 }) {
+            0..4 => self.plain(),
+            4 => Ty::Tuple(vec![self.ty(depth - 1), self.ty(depth - 1)]),
+            5 => Ty::Record(vec![self.ty(depth - 1), self.ty(depth - 1)]),
+            6 => Ty::Maybe(Box::new(self.plain())),
+            7 if !self.data.is_empty() => Ty::Sum(self.data.clone()),
+            8 if self.rng.chance(40) => Ty::Unknown(Box::new(self.element(0))),
+            9 if self.rng.chance(25) => Ty::array(self.size(), Ty::Unknown(Box::new(self.plain()))),
+            _ => Ty::array(self.size(), self.element(depth - 1)),
+        }
+    }
+
+    /// Elements of arrays.
     fn element(&mut self, depth: usize) -> Ty {
-        match self.rng.below(if depth == 0 { 3 } else { 5 }) {
-            0..3 => Ty::Scalar(self.scalar_type()),
-            3 => Ty::Tuple(vec![
-                Ty::Scalar(self.scalar_type()),
-                Ty::Scalar(self.scalar_type()),
-            ]),
-            _ => Ty::Array(self.size(), Box::new(self.element(depth - 1))),
+        match self.rng.below(if depth == 0 { 4 } else { 8 }) {
+            0..3 => self.plain(),
+            3 | 4 => Ty::Tuple(vec![self.plain(), self.plain()]),
+            5 if !self.data.is_empty() => Ty::Sum(self.data.clone()),
+            5 => Ty::Maybe(Box::new(self.plain())),
+            6 => Ty::Record(vec![self.plain(), self.plain()]),
+            _ => Ty::array(self.size(), self.element(depth - 1)),
         }
     }
 
     fn size(&mut self) -> Size {
         match self.rng.below(6) {
-            0..3 => size("n"),
-            3..5 => size("m"),
+            0..3 => self.named("n"),
+            3..5 => self.named("m"),
             _ => Size::Literal(self.rng.below(4)),
+        }
+    }
+
+    /// A size by its name, where names may be written.
+    fn named(&mut self, name: &str) -> Size {
+        match self.sizes {
+            Sizes::Named => size(name),
+            Sizes::Literals => Size::Literal(self.rng.below(4)),
         }
     }
 
@@ -149,17 +268,14 @@ impl Generator {
         if depth == 0 || self.rng.chance(8) {
             return self.simple(ty);
         }
-        match self.rng.below(12) {
-            0 => self.let_in(ty, depth - 1),
-            1 => self.conditional(ty, depth - 1),
-            2 if self.rng.chance(50) => self.loop_for(ty, depth - 1),
-            2 => self.case_maybe(ty, depth - 1),
-            3 if self.rng.chance(60) => self.local_function(ty, depth - 1),
-            4 => self.project(ty, depth - 1),
+        match self.rng.below(14) {
+            0..6 => self.control(ty, depth - 1),
             _ => match ty {
                 Ty::Scalar(scalar) => self.scalar(*scalar, depth - 1),
+                Ty::Wild(scalar) => self.wild(*scalar, depth - 1),
                 Ty::Array(size, element) => self.array(size, element, depth - 1),
-                Ty::Tuple(_) | Ty::Record(_) | Ty::Maybe(_) | Ty::Jagged(_) => self.construct(ty, depth - 1),
+                Ty::Unknown(element) => self.unknown(element, depth - 1),
+                Ty::Tuple(_) | Ty::Record(_) | Ty::Maybe(_) | Ty::Sum(_) => self.construct(ty, depth - 1),
             },
         }
     }
@@ -182,6 +298,7 @@ impl Generator {
     fn construct(&mut self, ty: &Ty, depth: usize) -> Node {
         match ty {
             Ty::Scalar(scalar) => Node::leaf(ty.clone(), self.literal(*scalar)),
+            Ty::Wild(scalar) => Node::leaf(ty.clone(), self.wild_literal(*scalar)),
             Ty::Tuple(parts) => self.list(ty, "(", parts, ")", depth, |_| String::new()),
             Ty::Record(parts) => {
                 let name = |at: usize| format!("{} = ", FIELDS.get(at).copied().unwrap_or("z"));
@@ -191,17 +308,36 @@ impl Generator {
                 0 => Node::leaf(ty.clone(), "None"),
                 _ => node!(ty.clone(); "(Some ", self.expr(inner, depth), ")"),
             },
-            Ty::Array(Size::Literal(count), element) if *count > 0 => {
+            Ty::Sum(constructors) => {
+                let at = self.rng.below(constructors.len());
+                let mut node = node!(ty.clone(); format!("({}", constructor(at)));
+                for field in constructors.get(at).into_iter().flatten() {
+                    node.parts.push(" ".into());
+                    node.parts.push(self.expr(field, depth).into());
+                }
+                node.parts.push(")".into());
+                node
+            }
+            Ty::Array(Size::Literal(count), element) if *count > 0 && !element.holds_unknown() => {
                 let parts = vec![element.as_ref().clone(); *count];
                 self.list(ty, "[", &parts, "]", depth, |_| String::new())
             }
-            Ty::Array(size, element) => {
-                node!(ty.clone(); format!("(replicate {} ", size.text()), self.expr(element, depth), ")")
-            }
-            Ty::Jagged(inner) => {
-                node!(ty.clone(); "(filter (\\_ -> true) ", self.expr(&Ty::Array(size("n"), inner.clone()), depth), ")")
+            Ty::Array(count, element) => self.filled(ty, count, element, depth),
+            Ty::Unknown(inner) => {
+                let from = self.size();
+                node!(ty.clone(); "(filter (\\_ -> true) ", self.expr(&Ty::Array(from, inner.clone()), depth), ")")
             }
         }
+    }
+
+    /// An array of one element, again and again.
+    fn filled(&mut self, ty: &Ty, count: &Size, element: &Ty, depth: usize) -> Node {
+        if let Ty::Unknown(cell) = element {
+            let row = Ty::Array(Size::Literal(2), cell.clone());
+            return node!(ty.clone(); format!("(jagged (replicate {} ", count.text()), self.expr(&row, depth), "))");
+        }
+        let level = self.level_of_view();
+        node!(ty.clone(); format!("(replicate{level} {} ", count.text()), self.expr(element, depth), ")")
     }
 
     fn list(
@@ -221,108 +357,5 @@ impl Generator {
         }
         node.parts.push(close.into());
         node
-    }
-
-    fn let_in(&mut self, ty: &Ty, depth: usize) -> Node {
-        let bound = self.ty(1);
-        let name = self.fresh();
-        let value = self.expr(&bound, depth);
-        let body = self.with(&name, &bound, |this| this.expr(ty, depth));
-        node!(ty.clone(); format!("(let {name}: {} = ", bound.text()), value, " in ", body, ")")
-    }
-
-    fn conditional(&mut self, ty: &Ty, depth: usize) -> Node {
-        let condition = self.expr(&Ty::Scalar(ScalarType::Bool), depth);
-        node!(ty.clone(); "(if ", condition, " then ", self.expr(ty, depth), " else ", self.expr(ty, depth), ")")
-    }
-
-    fn loop_for(&mut self, ty: &Ty, depth: usize) -> Node {
-        let (state, index) = (self.fresh(), self.fresh());
-        let initial = self.expr(ty, depth);
-        let i64 = Ty::Scalar(ScalarType::I64);
-        let body = self.with(&state, ty, |this| {
-            this.with(&index, &i64, |this| this.expr(ty, depth))
-        });
-        let bound = self.rng.below(5);
-        node!(ty.clone(); format!("(loop ({state}: {} = ", ty.text()), initial,
-              format!(") for {index} < {bound}i64 do "), body, ")")
-    }
-
-    fn case_maybe(&mut self, ty: &Ty, depth: usize) -> Node {
-        let inner = Ty::Scalar(self.scalar_type());
-        let name = self.fresh();
-        let scrutinee = self.expr(&Ty::Maybe(Box::new(inner.clone())), depth);
-        let some = self.with(&name, &inner, |this| this.expr(ty, depth));
-        node!(ty.clone(); "(case ", scrutinee, format!(" of | Some {name} -> "), some,
-              " | None -> ", self.expr(ty, depth), ")")
-    }
-
-    fn local_function(&mut self, ty: &Ty, depth: usize) -> Node {
-        let (function, param) = (self.fresh(), self.fresh());
-        let param_type = self.ty(1);
-        let body = self.with(&param, &param_type, |this| this.expr(ty, depth));
-        let first = self.expr(&param_type, depth);
-        node!(ty.clone(); format!("(let {function} ({param}: {}): {} = ", param_type.text(), ty.text()), body,
-              format!(" in {function} "), first, ")")
-    }
-
-    /// A part of something larger.
-    fn project(&mut self, ty: &Ty, depth: usize) -> Node {
-        let other = Ty::Scalar(self.scalar_type());
-        match self.rng.below(3) {
-            0 => node!(ty.clone(); self.expr(&Ty::Tuple(vec![ty.clone(), other]), depth), ".0"),
-            1 => node!(ty.clone(); self.expr(&Ty::Record(vec![other, ty.clone()]), depth), ".b"),
-            _ => {
-                let (left, right) = (self.fresh(), self.fresh());
-                let pair = Ty::Tuple(vec![ty.clone(), other]);
-                let value = self.expr(&pair, depth);
-                node!(ty.clone(); format!("(let ({left}, {right}) = "), value, format!(" in {left})"))
-            }
-        }
-    }
-
-    fn arguments(&mut self, params: &[(String, Ty)]) -> Vec<String> {
-        let n = self.rng.pick(&SIZES).copied().unwrap_or(3);
-        let m = self.rng.pick(&SIZES).copied().unwrap_or(2);
-        params.iter().map(|(_, ty)| self.argument(ty, n, m)).collect()
-    }
-
-    fn argument(&mut self, ty: &Ty, n: usize, m: usize) -> String {
-        let list = |this: &mut Generator, parts: &[Ty]| {
-            parts
-                .iter()
-                .map(|part| this.argument(part, n, m))
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
-        match ty {
-            Ty::Scalar(scalar) => self.argument_scalar(*scalar),
-            Ty::Tuple(parts) => format!("({})", list(self, parts)),
-            Ty::Record(parts) => {
-                let fields: Vec<String> = FIELDS
-                    .iter()
-                    .zip(parts)
-                    .map(|(name, part)| format!("{name} = {}", self.argument(part, n, m)))
-                    .collect();
-                format!("{{{}}}", fields.join(", "))
-            }
-            Ty::Maybe(inner) => match self.rng.below(3) {
-                0 => "None".to_owned(),
-                _ => format!("Some ({})", self.argument(inner, n, m)),
-            },
-            Ty::Array(size, element) => {
-                let count = match size {
-                    Size::Literal(count) => *count,
-                    Size::Name(name) if name == "n" => n,
-                    Size::Name(_) => m,
-                };
-                let parts = vec![element.as_ref().clone(); count];
-                format!("[{}]", list(self, &parts))
-            }
-            Ty::Jagged(inner) => {
-                let parts = vec![inner.as_ref().clone(); self.rng.below(4)];
-                format!("[{}]", list(self, &parts))
-            }
-        }
     }
 }

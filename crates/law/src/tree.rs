@@ -1,18 +1,25 @@
 //! Programs under construction: text with holes that are programs again, so that a failing one can be made smaller.
+//!
+//! `@` in the text of names stands for the number of the program, so that many programs fit in one file.
 
 use almach_value::ScalarType;
 
 /// The types the generator knows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ty {
+    /// Floats of this type hold small integers, so that every grouping of a sum is exact.
     Scalar(ScalarType),
+    /// A float of any value, NaN and infinities among them. Nothing regroups operations on it.
+    Wild(ScalarType),
     Tuple(Vec<Ty>),
     /// `{a: t, b: u}`.
     Record(Vec<Ty>),
     Maybe(Box<Ty>),
+    /// The program's own data type: the fields of each constructor.
+    Sum(Vec<Vec<Ty>>),
     Array(Size, Box<Ty>),
-    /// A jagged row.
-    Jagged(Box<Ty>),
+    /// An array of a size that nobody knows; inside of an array, a row of its own length.
+    Unknown(Box<Ty>),
 }
 
 /// A size as it is written.
@@ -24,6 +31,13 @@ pub enum Size {
 
 pub const FIELDS: [&str; 3] = ["a", "b", "c"];
 
+/// The name of the program's own data type.
+pub const DATA: &str = "Kind@";
+
+pub fn constructor(at: usize) -> String {
+    format!("K{at}@")
+}
+
 impl Size {
     pub fn text(&self) -> String {
         match self {
@@ -34,11 +48,19 @@ impl Size {
 }
 
 impl Ty {
+    pub fn array(size: Size, element: Ty) -> Ty {
+        Ty::Array(size, Box::new(element))
+    }
+
     /// As it is written in a program.
     pub fn text(&self) -> String {
+        self.written("[]")
+    }
+
+    fn written(&self, unknown: &str) -> String {
         let list = |parts: &[Ty]| parts.iter().map(Ty::text).collect::<Vec<_>>().join(", ");
         match self {
-            Ty::Scalar(scalar) => scalar.name().to_owned(),
+            Ty::Scalar(scalar) | Ty::Wild(scalar) => scalar.name().to_owned(),
             Ty::Tuple(parts) => format!("({})", list(parts)),
             Ty::Record(parts) => {
                 let fields: Vec<String> = FIELDS
@@ -49,8 +71,28 @@ impl Ty {
                 format!("{{{}}}", fields.join(", "))
             }
             Ty::Maybe(inner) => format!("(Maybe {})", inner.text()),
-            Ty::Array(size, inner) => format!("[{}]{}", size.text(), inner.text()),
-            Ty::Jagged(inner) => format!("[?]{}", inner.text()),
+            Ty::Sum(_) => DATA.to_owned(),
+            Ty::Array(size, inner) => format!("[{}]{}", size.text(), inner.written("[?]")),
+            Ty::Unknown(inner) => format!("{unknown}{}", inner.written("[?]")),
+        }
+    }
+
+    /// The scalar, where it is one.
+    pub fn scalar(&self) -> Option<ScalarType> {
+        match self {
+            Ty::Scalar(scalar) | Ty::Wild(scalar) => Some(*scalar),
+            _ => None,
+        }
+    }
+
+    /// Whether values of the type differ in size although their types are the same.
+    pub fn holds_unknown(&self) -> bool {
+        match self {
+            Ty::Scalar(_) | Ty::Wild(_) => false,
+            Ty::Tuple(parts) | Ty::Record(parts) => parts.iter().any(Ty::holds_unknown),
+            Ty::Maybe(inner) | Ty::Array(_, inner) => inner.holds_unknown(),
+            Ty::Sum(constructors) => constructors.iter().flatten().any(Ty::holds_unknown),
+            Ty::Unknown(_) => true,
         }
     }
 }

@@ -1,12 +1,14 @@
 //! Random programs keep the law. A fixed seed for a fixed short time; `ALMACH_TEST_SECONDS` and `ALMACH_TEST_SEED` set others.
 #![allow(clippy::unwrap_used)]
 
-use almach_law::generate::program;
+use almach_law::generate::{Program, program};
+use almach_law::hunt::settings;
 use almach_law::shrink::shrink;
-use almach_law::stages::{Machines, check};
+use almach_law::stages::{Machines, check_all};
 use std::time::{Duration, Instant};
 
 const STACK_BYTES: usize = 1 << 30;
+const BATCH: u64 = 20;
 
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name)
@@ -16,38 +18,43 @@ fn setting(name: &str, default: u64) -> u64 {
 }
 
 fn keep_the_law() {
-    let time = Duration::from_secs(setting("ALMACH_TEST_SECONDS", 10));
+    let time = Duration::from_secs(setting("ALMACH_TEST_SECONDS", 20));
     let first = setting("ALMACH_TEST_SEED", 1);
     let start = Instant::now();
-    let (mut count, mut values) = (0, 0);
-    for seed in first.. {
+    let (mut count, mut values, mut compiled) = (0, 0, 0);
+    for batch in 0.. {
         if start.elapsed() > time {
             break;
         }
-        let program = program(seed);
-        // The C compiler takes a large part of the time: every tenth program.
-        let machines = if seed.is_multiple_of(10) {
-            Machines::All
-        } else {
-            Machines::Interpreters
-        };
-        match check(&program, machines) {
-            Ok(agreement) => values += agreement.values,
-            Err(failure) => {
-                let (small, failure) = shrink(&program, &failure);
-                panic!(
-                    "seed {seed} breaks the law at `{}` ({:?})\n\n{}\n{}",
-                    failure.stage,
-                    failure.kind,
-                    small.text(),
-                    failure.details
-                );
+        let machines = Machines::All(settings(batch));
+        let seeds: Vec<u64> = (first + batch * BATCH..).take(BATCH as usize).collect();
+        let programs: Vec<Program> = seeds.iter().map(|seed| program(*seed)).collect();
+        for ((seed, program), result) in seeds.iter().zip(&programs).zip(check_all(&programs, machines)) {
+            match result {
+                Ok(agreement) => {
+                    values += agreement.values;
+                    compiled += agreement.compiled;
+                }
+                Err(failure) => {
+                    let (small, failure) = shrink(program, &failure, machines);
+                    panic!(
+                        "seed {seed} breaks the law at `{}` ({:?})\n\n{}\n{}",
+                        failure.stage,
+                        failure.kind,
+                        small.text(),
+                        failure.details
+                    );
+                }
             }
+            count += 1;
         }
-        count += 1;
     }
-    // A generator whose programs all fail would test nothing.
+    // A generator whose programs all fail, or that no back end takes, would test nothing.
     assert!(values > count, "{count} programs gave only {values} values");
+    assert!(
+        compiled * 2 > count,
+        "of {count} programs only {compiled} were compiled"
+    );
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Scalar expressions: operators, reductions, indexing, conversions.
 
-use super::{Generator, size};
+use super::arguments::greatest;
+use super::{BOOL, Generator, I64};
 use crate::node;
 use crate::tree::{Node, Ty};
 use almach_value::ScalarType;
@@ -11,32 +12,121 @@ impl Generator {
         match ty {
             ScalarType::Bool => if number.is_multiple_of(2) { "true" } else { "false" }.to_owned(),
             ScalarType::F32 | ScalarType::F64 => format!("{number}.0{ty}"),
+            _ if self.rng.chance(4) => format!("{}{ty}", greatest(ty)),
+            _ if ty.is_signed_integer() && self.rng.chance(3) => format!("(-{}{ty} - 1{ty})", greatest(ty)),
             _ => format!("{number}{ty}"),
         }
     }
 
-    /// As the command line takes it; now and then an extreme.
-    pub(super) fn argument_scalar(&mut self, ty: ScalarType) -> String {
-        let number = self.rng.below(20) as i64;
-        match ty {
-            ScalarType::Bool => if number < 10 { "true" } else { "false" }.to_owned(),
-            ScalarType::F32 | ScalarType::F64 => format!("{}.0", number - 10),
-            ScalarType::I32 if number == 19 => i32::MIN.to_string(),
-            ScalarType::I32 if number == 18 => i32::MAX.to_string(),
-            ScalarType::I64 if number == 19 => i64::MIN.to_string(),
-            _ if ty.is_signed_integer() => (number - 10).to_string(),
-            _ => number.to_string(),
+    pub(super) fn wild_literal(&mut self, ty: ScalarType) -> String {
+        let texts = [
+            "0.1",
+            "2.5",
+            "1e-3",
+            "1e20",
+            "3.0",
+            "0.0",
+            "7.75",
+            "1e-30",
+            "123456.789",
+        ];
+        match self.rng.below(12) {
+            0 => format!("({ty} nan)"),
+            1 => format!("({ty} inf)"),
+            2 => format!("({ty} (-inf))"),
+            at => format!("{}{ty}", texts.get(at - 3).copied().unwrap_or("0.5")),
         }
     }
 
     pub(super) fn scalar(&mut self, ty: ScalarType, depth: usize) -> Node {
-        match self.rng.below(8) {
+        match self.rng.below(9) {
             0..4 => self.operator(ty, depth),
             4 => self.conversion(ty, depth),
-            5 => self.reduction(ty, depth),
-            6 => self.indexing(ty, depth),
+            5 | 6 => self.reduction(ty, depth),
+            7 => self.told_by_wild(ty, depth),
             _ => self.counting(ty, depth),
         }
+    }
+
+    /// Every float operation whose result is the same on every machine.
+    pub(super) fn wild(&mut self, ty: ScalarType, depth: usize) -> Node {
+        let own = Ty::Wild(ty);
+        match self.rng.below(12) {
+            0..4 => {
+                let name = ["+", "-", "*", "/", "min", "max", "copysign"];
+                let name = self.rng.pick(&name).copied().unwrap_or("+");
+                self.binary(&own, name, depth)
+            }
+            4 | 5 => {
+                let name = ["abs", "sqrt", "floor", "ceil", "trunc", "round", "signum"];
+                let name = self.rng.pick(&name).copied().unwrap_or("abs");
+                node!(own.clone(); format!("({name} "), self.expr(&own, depth), ")")
+            }
+            6 => {
+                let (a, b, c) = (
+                    self.expr(&own, depth),
+                    self.expr(&own, depth),
+                    self.expr(&own, depth),
+                );
+                node!(own; "(fma ", a, " ", b, " ", c, ")")
+            }
+            7 => node!(own.clone(); "(-", self.expr(&own, depth), ")"),
+            8 => node!(own; format!("({ty} "), self.expr(&Ty::Scalar(ty), depth), ")"),
+            9 => {
+                let from = self.scalar_type();
+                node!(own; format!("({ty} "), self.expr(&Ty::Scalar(from), depth), ")")
+            }
+            10 => {
+                let (bits, other) = match ty {
+                    ScalarType::F32 => (ScalarType::U32, ScalarType::F64),
+                    _ => (ScalarType::U64, ScalarType::F32),
+                };
+                match self.rng.below(2) {
+                    0 => node!(own; "(from_bits ", self.expr(&Ty::Scalar(bits), depth), ")"),
+                    _ => node!(own; format!("({ty} "), self.expr(&Ty::Wild(other), depth), ")"),
+                }
+            }
+            _ => {
+                let array = Ty::array(self.size(), own.clone());
+                let name = self.rng.pick(&["min", "max"]).copied().unwrap_or("min");
+                node!(own.clone(); format!("(reduce {name} "), self.expr(&own, depth.min(1)), " ", self.expr(&array, depth), ")")
+            }
+        }
+    }
+
+    /// What a wild float says about itself.
+    fn told_by_wild(&mut self, ty: ScalarType, depth: usize) -> Node {
+        let own = Ty::Scalar(ty);
+        let float = match self.rng.below(2) {
+            0 => ScalarType::F32,
+            _ => ScalarType::F64,
+        };
+        let wild = self.expr(&Ty::Wild(float), depth);
+        match ty {
+            ScalarType::Bool => match self.rng.below(4) {
+                0 => node!(own; "(is_nan ", wild, ")"),
+                1 => node!(own; "(is_inf ", wild, ")"),
+                at => {
+                    let name = ["<", "==", ">=", "!="].get(at).copied().unwrap_or("<");
+                    node!(own; "(", wild, format!(" {name} "), self.expr(&Ty::Wild(float), depth), ")")
+                }
+            },
+            _ if ty.is_float() => node!(own; format!("({ty} ((i32 "), wild, ") % 50))"),
+            ScalarType::U32 if float == ScalarType::F32 => {
+                node!(own; "(to_bits ", self.not_nan(wild, float), ")")
+            }
+            ScalarType::U64 if float == ScalarType::F64 => {
+                node!(own; "(to_bits ", self.not_nan(wild, float), ")")
+            }
+            _ => node!(own; format!("({ty} "), wild, ")"),
+        }
+    }
+
+    /// All NaNs are one value, but their bits are not.
+    fn not_nan(&mut self, wild: Node, float: ScalarType) -> Node {
+        let name = self.fresh();
+        node!(Ty::Wild(float); format!("(let {name} = "), wild,
+              format!(" in if is_nan {name} then 0.5{float} else {name})"))
     }
 
     fn operator(&mut self, ty: ScalarType, depth: usize) -> Node {
@@ -45,30 +135,41 @@ impl Generator {
             return self.boolean(depth);
         }
         if ty.is_float() {
-            return match self.rng.below(6) {
+            return match self.rng.below(8) {
                 0 => node!(own.clone(); "(abs ", self.expr(&own, depth), ")"),
                 1 => node!(own.clone(); "(", self.expr(&own, depth), format!(" * 2.0{ty})")),
+                2 => node!(own.clone(); "(signum ", self.expr(&own, depth), ")"),
+                3 => node!(own.clone(); "(-", self.expr(&own, depth), ")"),
                 at => self.binary(
                     &own,
-                    ["+", "-", "min", "max"].get(at - 2).copied().unwrap_or("+"),
+                    ["+", "-", "min", "max"].get(at - 4).copied().unwrap_or("+"),
                     depth,
                 ),
             };
         }
-        match self.rng.below(14) {
+        match self.rng.below(17) {
             // A negated literal is a literal, and must fit.
             0 if ty.is_unsigned_integer() => {
                 node!(own.clone(); format!("(0{ty} - "), self.expr(&own, depth), ")")
             }
-            0 => node!(own.clone(); "(-", self.expr(&own, depth), ")"),
+            0 => node!(own.clone(); format!("(0{ty} - "), self.expr(&own, depth), ")"),
             1 => node!(own.clone(); "(~", self.expr(&own, depth), ")"),
-            2 => node!(own.clone(); "(", self.expr(&own, depth), " << ", self.literal(ty), ")"),
-            3 => node!(own.clone(); "(", self.expr(&own, depth), " >> ", self.literal(ty), ")"),
-            4 => node!(own.clone(); "(", self.expr(&own, depth), " / ", self.expr(&own, depth), ")"),
-            5 => node!(own.clone(); "(", self.expr(&own, depth), format!(" % 7{ty})")),
+            2 => node!(own.clone(); "(", self.expr(&own, depth), " << ", self.shift_count(ty, depth), ")"),
+            3 => node!(own.clone(); "(", self.expr(&own, depth), " >> ", self.shift_count(ty, depth), ")"),
+            4 => node!(own.clone(); "(", self.expr(&own, depth), " / ", self.divisor(ty, depth), ")"),
+            5 => node!(own.clone(); "(", self.expr(&own, depth), " % ", self.divisor(ty, depth), ")"),
+            6 => node!(own.clone(); "(", self.expr(&own, depth), format!(" ** {}{ty})", self.rng.below(6))),
+            7 if ty.is_signed_integer() => node!(own.clone(); "(abs ", self.expr(&own, depth), ")"),
+            7 => node!(own.clone(); "(signum ", self.expr(&own, depth), ")"),
+            8 => {
+                let from = self.integer_type();
+                let name = ["popcount", "leading_zeros", "trailing_zeros"];
+                let name = self.rng.pick(&name).copied().unwrap_or("popcount");
+                node!(own; format!("({ty} ({name} "), self.expr(&Ty::Scalar(from), depth), "))")
+            }
             at => {
                 let name = ["+", "-", "*", "min", "max", "&", "|", "^"]
-                    .get(at - 6)
+                    .get(at - 9)
                     .copied()
                     .unwrap_or("+");
                 self.binary(&own, name, depth)
@@ -76,39 +177,65 @@ impl Generator {
         }
     }
 
+    fn integer_type(&mut self) -> ScalarType {
+        match self.scalar_type() {
+            ty if ty.is_integer() => ty,
+            _ => ScalarType::U16,
+        }
+    }
+
+    /// Mostly not negative.
+    fn shift_count(&mut self, ty: ScalarType, depth: usize) -> Node {
+        let own = Ty::Scalar(ty);
+        match self.rng.below(8) {
+            0 if ty.is_unsigned_integer() => self.expr(&own, depth),
+            0 => node!(own.clone(); "(max 0 ", self.expr(&own, depth), ")"),
+            1 if self.rng.chance(20) => self.expr(&own, depth),
+            _ => Node::leaf(own, format!("{}{ty}", self.rng.below(70))),
+        }
+    }
+
+    /// Mostly not zero.
+    fn divisor(&mut self, ty: ScalarType, depth: usize) -> Node {
+        let own = Ty::Scalar(ty);
+        match self.rng.below(6) {
+            0 if self.rng.chance(30) => self.expr(&own, depth),
+            0 | 1 => node!(own.clone(); "(max 1 ", self.expr(&own, depth), ")"),
+            2 if ty.is_signed_integer() => Node::leaf(own, format!("(-1{ty})")),
+            _ => Node::leaf(own, format!("{}{ty}", 1 + self.rng.below(9))),
+        }
+    }
+
     fn binary(&mut self, ty: &Ty, name: &str, depth: usize) -> Node {
         let (left, right) = (self.expr(ty, depth), self.expr(ty, depth));
         match name {
-            "min" | "max" => node!(ty.clone(); format!("({name} "), left, " ", right, ")"),
+            "min" | "max" | "copysign" => node!(ty.clone(); format!("({name} "), left, " ", right, ")"),
             _ => node!(ty.clone(); "(", left, format!(" {name} "), right, ")"),
         }
     }
 
     fn boolean(&mut self, depth: usize) -> Node {
-        let own = Ty::Scalar(ScalarType::Bool);
-        match self.rng.below(6) {
-            0 => node!(own.clone(); "(!", self.expr(&own, depth), ")"),
-            1 => self.binary(&own, "&&", depth),
-            2 => self.binary(&own, "||", depth),
+        match self.rng.below(7) {
+            0 => node!(BOOL; "(!", self.expr(&BOOL, depth), ")"),
+            1 => self.binary(&BOOL, "&&", depth),
+            2 => self.binary(&BOOL, "||", depth),
             3 => {
-                let element = Ty::Scalar(self.scalar_type());
-                let array = Ty::Array(size("n"), Box::new(element));
-                node!(own; "(", self.expr(&array, depth), " == ", self.expr(&array, depth), ")")
+                let array = Ty::array(self.named("n"), self.element(0));
+                node!(BOOL; "(", self.expr(&array, depth), " == ", self.expr(&array, depth), ")")
+            }
+            4 => {
+                let (name, element) = (self.fresh(), self.element(0));
+                let test = self.with(&name, &element, |this| this.expr(&BOOL, depth));
+                let array = Ty::array(self.size(), element);
+                let which = self.rng.pick(&["all", "any"]).copied().unwrap_or("all");
+                node!(BOOL; format!("({which} (\\{name} -> "), test, ") ", self.expr(&array, depth), ")")
             }
             _ => {
                 let ty = self.ty(1);
-                let ty = if matches!(ty, Ty::Jagged(_)) {
-                    own.clone()
-                } else {
-                    ty
-                };
-                let name = self
-                    .rng
-                    .pick(&["==", "!=", "<", "<=", ">", ">="])
-                    .copied()
-                    .unwrap_or("==");
+                let names = ["==", "!=", "<", "<=", ">", ">="];
+                let name = self.rng.pick(&names).copied().unwrap_or("==");
                 let (left, right) = (self.expr(&ty, depth), self.expr(&ty, depth));
-                node!(own; "(", left, format!(" {name} "), right, ")")
+                node!(BOOL; "(", left, format!(" {name} "), right, ")")
             }
         }
     }
@@ -125,49 +252,37 @@ impl Generator {
 
     /// An operator that is associative, with a starting value.
     pub(super) fn monoid(&mut self, ty: ScalarType) -> (String, String) {
-        match (ty, self.rng.below(4)) {
-            (ScalarType::Bool, 0..2) => ("(&&)".to_owned(), "true".to_owned()),
+        let integer = ty.is_integer();
+        match (ty, self.rng.below(8)) {
+            (ScalarType::Bool, 0..4) => ("(&&)".to_owned(), "true".to_owned()),
             (ScalarType::Bool, _) => ("(||)".to_owned(), "false".to_owned()),
             (_, 0) => ("min".to_owned(), format!("100{}", suffix(ty))),
             (_, 1) => ("max".to_owned(), format!("0{}", suffix(ty))),
-            (_, _) => ("(+)".to_owned(), format!("0{}", suffix(ty))),
+            (_, 2) if integer => ("(*)".to_owned(), format!("1{ty}")),
+            (_, 3) if integer => ("(^)".to_owned(), format!("0{ty}")),
+            (_, 4) if integer => ("(&)".to_owned(), format!("{}{ty}", self.rng.below(100))),
+            // Associative, and neither commutative nor with a neutral element.
+            (_, 5) => ("(\\_ b -> b)".to_owned(), format!("3{}", suffix(ty))),
+            (_, 6) if integer => (format!("(\\a b -> a + b + 1{ty})"), format!("2{ty}")),
+            (_, _) => ("(+)".to_owned(), format!("{}{}", self.rng.below(3), suffix(ty))),
         }
     }
 
     fn reduction(&mut self, ty: ScalarType, depth: usize) -> Node {
         let own = Ty::Scalar(ty);
-        let array = Ty::Array(self.size(), Box::new(own.clone()));
-        let (operator, start) = self.monoid(ty);
-        let xs = match self.rng.below(3) {
-            0 => {
-                let name = self.fresh();
-                let kept = self.with(&name, &own, |this| {
-                    this.expr(&Ty::Scalar(ScalarType::Bool), depth.min(2))
-                });
-                node!(array.clone(); format!("(filter (\\{name} -> "), kept, ") ", self.expr(&array, depth), ")")
-            }
-            _ => self.expr(&array, depth),
+        let array = match self.rng.below(4) {
+            0 => Ty::Unknown(Box::new(own.clone())),
+            _ => Ty::array(self.size(), own.clone()),
         };
-        let name = self
-            .rng
-            .pick(&["reduce", "reduce", "reduce_comm"])
-            .copied()
-            .unwrap_or("reduce");
-        node!(own; format!("({name} {operator} {start} "), xs, ")")
-    }
-
-    /// Mostly in bounds; an empty array makes it fail.
-    fn indexing(&mut self, ty: ScalarType, depth: usize) -> Node {
-        let own = Ty::Scalar(ty);
-        let (name, at) = (self.fresh(), self.rng.below(4));
-        let array = Ty::Array(self.size(), Box::new(own.clone()));
-        let value = self.expr(&array, depth);
-        if self.rng.chance(10) {
-            return node!(own; format!("(let {name} = "), value, format!(" in {name}[{at}])"));
-        }
-        let otherwise = self.literal(ty);
-        node!(own; format!("(let {name} = "), value,
-              format!(" in if {at} < length {name} then {name}[{at}] else {otherwise})"))
+        let (operator, start) = self.monoid(ty);
+        let xs = self.expr(&array, depth);
+        let (level, _) = self.level_of_collective();
+        let commutes = !operator.starts_with("(\\_");
+        let name = match self.rng.below(3) {
+            0 if commutes => "reduce_comm",
+            _ => "reduce",
+        };
+        node!(own; format!("({name}{level} {operator} {start} "), xs, ")")
     }
 
     /// Sizes as values, through arrays of unknown size.
@@ -175,13 +290,26 @@ impl Generator {
         if !ty.is_integer() {
             return self.operator(ty, depth);
         }
-        let element = Ty::Scalar(self.scalar_type());
-        let array = Ty::Array(self.size(), Box::new(element.clone()));
-        let name = self.fresh();
-        let kept = self.with(&name, &element, |this| {
-            this.expr(&Ty::Scalar(ScalarType::Bool), depth.min(2))
-        });
-        node!(Ty::Scalar(ty); format!("({ty} (length (filter (\\{name} -> "), kept, ") ", self.expr(&array, depth), ")))")
+        let element = self.element(0);
+        match self.rng.below(3) {
+            0 => {
+                let array = Ty::Unknown(Box::new(element));
+                node!(Ty::Scalar(ty); format!("({ty} (length "), self.expr(&array, depth), "))")
+            }
+            1 => {
+                let name = self.fresh();
+                let test = self.with(&name, &element, |this| this.expr(&BOOL, depth.min(2)));
+                let array = Ty::array(self.size(), element);
+                node!(Ty::Scalar(ty); format!("({ty} (count (\\{name} -> "), test, ") ", self.expr(&array, depth), "))")
+            }
+            _ => {
+                let scalar = Ty::array(self.size(), I64);
+                let name = self.fresh();
+                let which = self.rng.pick(&["argmin", "argmax"]).copied().unwrap_or("argmin");
+                node!(Ty::Scalar(ty); format!("(let {name} = "), self.expr(&scalar, depth),
+                      format!(" in if length {name} > 0 then {ty} ({which} {name}) else 0{ty})"))
+            }
+        }
     }
 }
 

@@ -1,0 +1,156 @@
+//! Arrays of unknown size, and jagged ones.
+
+use super::{BOOL, Generator, I64};
+use crate::node;
+use crate::tree::{Node, Size, Ty};
+use almach_value::ScalarType;
+
+impl Generator {
+    pub(super) fn unknown(&mut self, element: &Ty, depth: usize) -> Node {
+        let own = Ty::Unknown(Box::new(element.clone()));
+        if element.holds_unknown() {
+            return self.simple(&own);
+        }
+        match self.rng.below(13) {
+            0..4 => self.filter(&own, element, depth),
+            4 => self.map_unknown(&own, element, depth),
+            5 => self.scan_unknown(&own, element, depth),
+            6 => self.slice(&own, element, depth),
+            7 => node!(own.clone(); "(", self.expr(&own, depth), " ++ ", self.expr(&own, depth), ")"),
+            8 => node!(own.clone(); "(reverse ", self.expr(&own, depth), ")"),
+            9 => self.either_size(&own, element, depth),
+            10 if *element == I64 => {
+                let (b, e) = (self.rng.below(5), self.rng.below(12));
+                let step = self.rng.pick(&["1", "2", "3", "(-1)"]).copied().unwrap_or("1");
+                Node::leaf(own, format!("(range {b} {e} {step})"))
+            }
+            10 => self.flattened(&own, element, depth),
+            11 => self.filter_map(&own, element, depth),
+            _ => {
+                let (name, index) = (self.fresh(), self.fresh());
+                let xs = self.expr(&own, depth);
+                let body = self.with(&name, &own, |this| {
+                    this.with(&index, &I64, |this| this.expr(element, depth))
+                });
+                node!(own.clone(); format!("(let {name} = "), xs, format!(" in map (\\{index} -> "), body, format!(") (iota (length {name})))"))
+            }
+        }
+    }
+
+    fn filter(&mut self, own: &Ty, element: &Ty, depth: usize) -> Node {
+        let name = self.fresh();
+        let (level, around) = self.level_of_collective();
+        let kept = self.inside(around, |this| {
+            this.with(&name, element, |this| this.expr(&BOOL, depth.min(3)))
+        });
+        let from = match self.rng.below(3) {
+            0 => own.clone(),
+            _ => Ty::array(self.size(), element.clone()),
+        };
+        match self.rng.below(6) {
+            0 => {
+                node!(own.clone(); format!("((partition{level} (\\{name} -> "), kept, ") ", self.expr(&from, depth), ").1)")
+            }
+            _ => {
+                node!(own.clone(); format!("(filter{level} (\\{name} -> "), kept, ") ", self.expr(&from, depth), ")")
+            }
+        }
+    }
+
+    fn map_unknown(&mut self, own: &Ty, element: &Ty, depth: usize) -> Node {
+        let from = self.element(0);
+        let name = self.fresh();
+        let (level, around) = self.level();
+        let body = self.inside(around, |this| {
+            this.with(&name, &from, |this| this.expr(element, depth))
+        });
+        node!(own.clone(); format!("(map{level} (\\{name} -> "), body, ") ", self.expr(&Ty::Unknown(Box::new(from)), depth), ")")
+    }
+
+    fn scan_unknown(&mut self, own: &Ty, element: &Ty, depth: usize) -> Node {
+        match element {
+            Ty::Scalar(scalar) => {
+                let (operator, start) = self.monoid(*scalar);
+                let (level, _) = self.level_of_collective();
+                node!(own.clone(); format!("(scan{level} {operator} {start} "), self.expr(own, depth), ")")
+            }
+            _ => self.filter(own, element, depth),
+        }
+    }
+
+    fn slice(&mut self, own: &Ty, element: &Ty, depth: usize) -> Node {
+        let (name, at) = (self.fresh(), self.rng.below(3));
+        let from = Ty::array(self.size(), element.clone());
+        let slice = match self.rng.below(4) {
+            0 => format!("{name}[min {at} (length {name}):]"),
+            1 => format!("{name}[:length {name} / 2]"),
+            2 => format!("{name}[::{}]", at + 1),
+            _ => format!("{name}[::-{}]", at + 1),
+        };
+        node!(own.clone(); format!("(let {name} = "), self.expr(&from, depth), format!(" in {slice})"))
+    }
+
+    fn either_size(&mut self, own: &Ty, element: &Ty, depth: usize) -> Node {
+        let one = Ty::array(self.size(), element.clone());
+        let other = Ty::array(Size::Literal(self.rng.below(3)), element.clone());
+        node!(own.clone(); "(if ", self.expr(&BOOL, depth), " then ", self.expr(&one, depth), " else ", self.expr(&other, depth), ")")
+    }
+
+    fn flattened(&mut self, own: &Ty, element: &Ty, depth: usize) -> Node {
+        let rows = Ty::array(self.size(), Ty::Unknown(Box::new(element.clone())));
+        node!(own.clone(); "(flatten ", self.expr(&rows, depth), ")")
+    }
+
+    fn filter_map(&mut self, own: &Ty, element: &Ty, depth: usize) -> Node {
+        let from = self.plain();
+        let name = self.fresh();
+        let wanted = Ty::Maybe(Box::new(element.clone()));
+        let body = self.with(&name, &from, |this| this.expr(&wanted, depth));
+        let array = Ty::array(self.size(), from);
+        node!(own.clone(); format!("(filter_map (\\{name} -> "), body, ") ", self.expr(&array, depth), ")")
+    }
+
+    /// `[n][?]t`.
+    pub(super) fn jagged(&mut self, count: &Size, cell: &Ty, depth: usize) -> Node {
+        let row = Ty::Unknown(Box::new(cell.clone()));
+        let own = Ty::array(count.clone(), row.clone());
+        match self.rng.below(7) {
+            0 | 1 => {
+                let (name, from) = (self.fresh(), self.element(0));
+                let body = self.with(&name, &from, |this| this.expr(&row, depth));
+                let xs = Ty::array(count.clone(), from);
+                node!(own; format!("(map (\\({name}) -> "), body, ") ", self.expr(&xs, depth), format!(" : {})", Ty::array(count.clone(), row).text()))
+            }
+            2 => {
+                let regular = Ty::array(count.clone(), Ty::array(self.size(), cell.clone()));
+                node!(own; "(jagged ", self.expr(&regular, depth), ")")
+            }
+            3 => {
+                let (name, inner) = (self.fresh(), self.fresh());
+                let from = self.plain();
+                let body = self.with(&inner, &from, |this| this.expr(cell, depth));
+                let rows = Ty::array(count.clone(), Ty::Unknown(Box::new(from)));
+                node!(own; format!("(map (\\{name} -> map (\\{inner} -> "), body, format!(") {name}) "), self.expr(&rows, depth), ")")
+            }
+            4 => node!(own.clone(); "(reverse ", self.expr(&own, depth), ")"),
+            5 => {
+                let (name, inner) = (self.fresh(), self.fresh());
+                let test = self.with(&inner, cell, |this| this.expr(&BOOL, depth.min(2)));
+                node!(own.clone(); format!("(map (\\{name} -> filter (\\{inner} -> "), test, format!(") {name}) "), self.expr(&own, depth), ")")
+            }
+            _ => match cell {
+                Ty::Scalar(ScalarType::I64) => {
+                    let name = self.fresh();
+                    let lengths = Ty::array(count.clone(), I64);
+                    node!(own; format!("(map (\\{name} -> iota (abs ({name} % 4))) "), self.expr(&lengths, depth), ")")
+                }
+                _ => {
+                    let name = self.fresh();
+                    let all = Ty::array(self.named("m"), cell.clone());
+                    node!(own; format!("(let {name} = "), self.expr(&all, depth),
+                          format!(" in map (\\i -> {name}[:min i (length {name})]) (iota {}))", count.text()))
+                }
+            },
+        }
+    }
+}
