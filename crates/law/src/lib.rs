@@ -7,6 +7,7 @@ mod compile;
 mod dpia;
 pub mod generate;
 pub mod hunt;
+pub mod mutate;
 pub mod rng;
 pub mod shrink;
 pub mod stages;
