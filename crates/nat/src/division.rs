@@ -114,7 +114,7 @@ impl<V: Ord + Clone> Poly<V> {
     /// `self = divisor * whole + rest`, where each coefficient in `rest` of a monomial that the leading monomial of
     /// the divisor divides is in `0..leading coefficient`. This makes `whole` and `rest` unique. The divisor's leading
     /// coefficient must be positive, or 0 is the only remainder looked for.
-    pub(crate) fn long_division(&self, divisor: &Poly<V>) -> Option<(Poly<V>, Poly<V>)> {
+    pub fn long_division(&self, divisor: &Poly<V>) -> Option<(Poly<V>, Poly<V>)> {
         let (leading, coefficient) = divisor.terms().first()?;
         let mut whole = Vec::new();
         let mut rest = Vec::new();

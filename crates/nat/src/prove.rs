@@ -25,6 +25,11 @@ impl<V: Ord + Clone> Ranges<V> {
         self.prove(p, &mut fuel)
     }
 
+    /// Whether `p >= 0` is found to follow in at most that many steps, which are used up.
+    pub fn is_nonneg_within(&self, p: &Poly<V>, fuel: &mut u32) -> bool {
+        self.prove(p, fuel)
+    }
+
     /// Whether `p > 0` follows.
     pub fn is_positive(&self, p: &Poly<V>) -> bool {
         self.is_nonneg(&(p - &Poly::one()))
@@ -52,6 +57,10 @@ impl<V: Ord + Clone> Ranges<V> {
         if self.obviously_nonneg(&p, fuel) {
             return true;
         }
+        // A bound that gave too much away leads nowhere.
+        if self.obviously_nonneg(&(-&p - Poly::one()), fuel) {
+            return false;
+        }
         for atom in self.elimination_order(&p) {
             if let Some(smaller) = self.eliminate(&p, &atom, Side::Lower, fuel)
                 && self.prove(&smaller, fuel)
@@ -62,8 +71,8 @@ impl<V: Ord + Clone> Ranges<V> {
         let shares_a_variable = |fact: &&Poly<V>| fact.occurrences().any(|var| p.mentions(var));
         self.facts.iter().filter(shares_a_variable).any(|fact| {
             let smaller = &p - fact;
-            // A fact helps where it takes terms away.
-            smaller.terms().len() <= p.terms().len() && self.prove(&smaller, fuel)
+            // A fact helps where it takes terms away, or trades one for two.
+            smaller.terms().len() <= p.terms().len() + 1 && self.prove(&smaller, fuel)
         })
     }
 

@@ -168,7 +168,29 @@ impl<V: Ord + Clone> Ranges<V> {
 
     /// Adds `p >= 0` to what is known.
     pub fn assume_nonneg(&mut self, p: Poly<V>) {
-        self.facts.push(p);
+        if !self.raise_lower_bound(&p) {
+            self.facts.push(p);
+        }
+    }
+
+    /// `v - c >= 0` raises the lower bound of the variable, where that was a smaller constant or none.
+    fn raise_lower_bound(&mut self, p: &Poly<V>) -> bool {
+        let Some(bound) = p.constant_term().checked_neg() else {
+            return false;
+        };
+        let Some(var) = (p + &Poly::constant(bound)).as_var().cloned() else {
+            return false;
+        };
+        let mut range = self.range(&var).clone();
+        match range.lower.as_ref().map(Poly::as_constant) {
+            Some(None) => false,
+            Some(Some(known)) if known >= bound => true,
+            Some(Some(_)) | None => {
+                range.lower = Some(Poly::constant(bound));
+                self.set(var, range);
+                true
+            }
+        }
     }
 
     pub fn range(&self, var: &V) -> &Range<V> {
