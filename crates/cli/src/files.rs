@@ -76,7 +76,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
         })
 }
 
-/// The `.alm` files a user means: files as they are, folders searched all the way down, in order of name.
+/// The `.alm` and `.nova` files a user means: files as they are, folders searched all the way down, in order of name.
 pub fn sources(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Diagnostic> {
     let mut found = Vec::new();
     for path in paths {
@@ -104,7 +104,10 @@ fn in_folder(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Diagnostic> 
     for path in inside {
         if path.is_dir() {
             in_folder(&path, found)?;
-        } else if path.extension().is_some_and(|extension| extension == "alm") {
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "alm" || extension == "nova")
+        {
             found.push(path);
         }
     }

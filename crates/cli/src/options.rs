@@ -34,7 +34,7 @@ pub enum Command {
     Run(RunOptions),
     /// Check programs without running them
     Check(CheckOptions),
-    /// Run the `-- >` tests in files and folders
+    /// Run the `-- >` tests (`; >` in `.nova`) of files and folders
     Test(TestOptions),
     /// Write a C header, a C source and a shared library of all entry points
     Build(BuildOptions),
@@ -66,7 +66,7 @@ pub enum Backend {
 
 #[derive(Args, Debug)]
 pub struct RunOptions {
-    /// The program (`.alm`, or Core as text: `.core`)
+    /// The program (`.alm`, `.nova`, or Core as text: `.core`)
     pub file: PathBuf,
     /// Arguments: values in Almach syntax, or files (.npy .npz .json .txt; `-` reads standard input)
     pub args: Vec<String>,
@@ -100,7 +100,7 @@ pub struct BuildOptions {
 
 #[derive(Args, Debug)]
 pub struct CheckOptions {
-    /// Files, or folders whose `.alm` files are checked
+    /// Files, or folders whose `.alm` and `.nova` files are checked
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
     /// Print the inferred type of every definition
@@ -110,7 +110,7 @@ pub struct CheckOptions {
 
 #[derive(Args, Debug)]
 pub struct TestOptions {
-    /// Files, or folders whose `.alm` files are tested
+    /// Files, or folders whose `.alm` and `.nova` files are tested
     #[arg(required = true)]
     pub paths: Vec<PathBuf>,
     /// What runs the tests

@@ -23,7 +23,7 @@ impl Files for Disk {
 
 /// A program without errors.
 pub enum Program {
-    /// From `.alm` source.
+    /// From `.alm` or `.nova` source.
     Source(Front),
     /// From Core's text form, which `almach emit --stage core` prints.
     Core { core: Checked<Core>, sources: SourceMap },

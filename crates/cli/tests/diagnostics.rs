@@ -109,6 +109,7 @@ fn other_golden_files() -> String {
     let mut text = String::new();
     for folder in [
         "crates/syntax/tests/diagnostics",
+        "crates/nova/tests/diagnostics",
         "crates/types/tests/diagnostics",
         "crates/elaborate/tests/elaborate",
     ] {

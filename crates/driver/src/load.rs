@@ -2,12 +2,30 @@
 
 use almach_base::codes::cli as codes;
 use almach_base::{Diagnostic, SourceMap};
+use almach_nova::{BUILT_INS, BUILT_INS_NAME, read_file};
 use almach_syntax::{ast, parse_file};
 use almach_types::{Loader, Modules, load_modules};
 
 /// The part of the language that is written in itself.
 pub const PRELUDE: &str = include_str!("../../../prelude/prelude.alm");
 pub const PRELUDE_NAME: &str = "<prelude>";
+
+/// The language of a file, by the end of its name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Language {
+    Almach,
+    Nova,
+}
+
+impl Language {
+    pub fn of(path: &str) -> Language {
+        if path.ends_with(".nova") {
+            Language::Nova
+        } else {
+            Language::Almach
+        }
+    }
+}
 
 /// Where source text comes from. Paths are relative to wherever the root file's path is.
 pub trait Files {
@@ -72,7 +90,10 @@ impl Parsing<'_> {
     fn parse(&mut self, path: &str, text: String) -> ast::File {
         let file = self.sources.add(path, text);
         let text = self.sources.file(file).map_or("", |file| file.text.as_str());
-        let parsed = parse_file(file, text);
+        let parsed = match Language::of(path) {
+            Language::Almach => parse_file(file, text),
+            Language::Nova => read_file(file, text),
+        };
         self.diagnostics.extend(parsed.diagnostics);
         parsed.file
     }
@@ -80,10 +101,16 @@ impl Parsing<'_> {
 
 impl Loader for Parsing<'_> {
     fn key(&mut self, from: &str, path: &str) -> String {
-        resolve(from, path)
+        match path {
+            BUILT_INS_NAME => path.to_owned(),
+            _ => resolve(from, path),
+        }
     }
 
     fn load(&mut self, key: &str, import: &ast::Import) -> Result<ast::File, Diagnostic> {
+        if key == BUILT_INS_NAME {
+            return Ok(self.parse(key, BUILT_INS.to_owned()));
+        }
         match self.files.read(key) {
             Ok(text) => Ok(self.parse(key, text)),
             Err(why) => {

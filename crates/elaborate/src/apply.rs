@@ -8,7 +8,7 @@ use almach_base::Span;
 use almach_core::{Exp, Type};
 use almach_prim::{Annotation, ScalarFunction};
 use almach_types::tree::{ConstructorForm, Operator};
-use almach_value::BinOp;
+use almach_value::{BinOp, UnOp};
 use std::rc::Rc;
 
 impl<'a> Elaborator<'a> {
@@ -55,7 +55,7 @@ impl<'a> Elaborator<'a> {
             Function::Def(def) => self.def_arity(def, span)?,
             Function::Partial(function, given) => self.arity(function, span)?.saturating_sub(given.len()),
             Function::Prim { prim, arrays, ty, .. } => crate::prims::arity(*prim, *arrays, &ty.ty),
-            Function::Scalar(ScalarFunction::Unary(_), _) => 1,
+            Function::Scalar(ScalarFunction::Unary(_) | ScalarFunction::Cast, _) => 1,
             Function::Scalar(ScalarFunction::Binary(_), _) => 2,
             Function::Scalar(ScalarFunction::Ternary(_), _) => 3,
             Function::Operator(..) => 2,
@@ -100,7 +100,7 @@ impl<'a> Elaborator<'a> {
                 arrays: _,
                 ty,
             } => self.prim(*prim, *annotation, ty, args, span),
-            Function::Scalar(function, _) => self.scalar_function(*function, &args, span),
+            Function::Scalar(function, ty) => self.scalar_function(*function, ty, &args, span),
             Function::Operator(operator, ty) => self.operator(*operator, ty, args, span),
             Function::Constructor {
                 constructor,
@@ -143,12 +143,17 @@ impl<'a> Elaborator<'a> {
     fn scalar_function(
         &mut self,
         function: ScalarFunction,
+        ty: &SizedTy,
         args: &[Static<'a>],
         span: Span,
     ) -> Res<Static<'a>> {
         let atoms: Res<Vec<_>> = args.iter().map(|arg| self.atom(arg, span)).collect();
         let exp = match (function, atoms?.as_slice()) {
             (ScalarFunction::Unary(op), [a]) => Exp::Unary(op, a.clone()),
+            (ScalarFunction::Cast, [a]) => match ty.ty.arrows(1).1 {
+                Ty::Scalar(to) => Exp::Unary(UnOp::Convert(*to), a.clone()),
+                _ => return Err(bug(span, "a cast to what is not a scalar")),
+            },
             (ScalarFunction::Binary(op), [a, b]) => Exp::Binary(op, a.clone(), b.clone()),
             (ScalarFunction::Ternary(op), [a, b, c]) => Exp::Ternary(op, a.clone(), b.clone(), c.clone()),
             _ => return Err(bug(span, "a scalar function with the wrong number of arguments")),

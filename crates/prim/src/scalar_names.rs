@@ -7,11 +7,13 @@ pub enum ScalarFunction {
     Unary(UnOp),
     Binary(BinOp),
     Ternary(TernOp),
+    /// `cast x`: to the type that is expected of it.
+    Cast,
 }
 
 /// The scalar function of that name.
 pub fn scalar_function(name: &str) -> Option<ScalarFunction> {
-    use ScalarFunction::{Binary, Ternary, Unary};
+    use ScalarFunction::{Binary, Cast, Ternary, Unary};
     Some(match name {
         "abs" => Unary(UnOp::Abs),
         "signum" => Unary(UnOp::Signum),
@@ -53,6 +55,7 @@ pub fn scalar_function(name: &str) -> Option<ScalarFunction> {
         "copysign" => Binary(BinOp::CopySign),
         "pow" => Binary(BinOp::Pow),
         "fma" => Ternary(TernOp::Fma),
+        "cast" => Cast,
         _ => Unary(UnOp::Convert(ScalarType::from_name(name)?)),
     })
 }

@@ -8,9 +8,18 @@ use almach_value::{BinOp, ScalarType, UnOp};
 /// A file.
 #[derive(Clone, PartialEq, Debug)]
 pub struct File {
+    pub dialect: Dialect,
     pub items: Vec<Item>,
     /// `-- >` blocks in order.
     pub tests: Vec<Test>,
+}
+
+/// The language a file is written in, where that makes a difference behind the reader.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dialect {
+    Almach,
+    /// NOVA: sizes that are not known to agree are compared at run time, and floats are `f32` where nothing says otherwise.
+    Nova,
 }
 
 /// A name with its place.

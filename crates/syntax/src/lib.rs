@@ -32,10 +32,11 @@ mod token;
 pub(crate) use almach_base::codes::syntax as codes;
 
 pub use erase::EraseSpans;
-pub use errors::ERROR_LIMIT;
+pub use errors::{ERROR_LIMIT, Errors};
 pub use fmt::{WIDTH, format_file, print_expr, print_pattern, print_type};
 pub use lexer::{Comment, CommentKind, CommentPosition};
 pub use parser::{
     Completeness, NESTING_LIMIT, Parsed, ReplInput, ReplParsed, parse_expr, parse_file, parse_repl,
     parse_type,
 };
+pub use tests_in_comments::tests as tests_in_comments;

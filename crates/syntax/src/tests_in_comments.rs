@@ -4,17 +4,17 @@ use crate::ast::{Expectation, Test};
 use crate::lexer::{Comment, CommentKind, CommentPosition};
 use almach_base::Span;
 
-/// The tests that a file's comments hold, in order.
-pub fn tests(text: &str, comments: &[Comment]) -> Vec<Test> {
+/// The tests that a file's comments hold, in order. `opening` is how a comment starts.
+pub fn tests(text: &str, comments: &[Comment], opening: &str) -> Vec<Test> {
     let mut tests = Vec::new();
     for (at, comment) in comments.iter().enumerate() {
-        let Some(('>', call, call_span)) = marked(text, comment) else {
+        let Some(('>', call, call_span)) = marked(text, comment, opening) else {
             continue;
         };
         let next = comments
             .get(at + 1)
             .filter(|next| on_next_line(text, comment.span, next.span))
-            .and_then(|next| marked(text, next));
+            .and_then(|next| marked(text, next, opening));
         let (expected, expected_span) = match next {
             Some(('=', value, span)) => (Expectation::Equals(value), span),
             Some(('~', value, span)) => (Expectation::Near(value), span),
@@ -31,13 +31,13 @@ pub fn tests(text: &str, comments: &[Comment]) -> Vec<Test> {
     tests
 }
 
-/// The mark of a comment that is `-- `, one of `> = ~ !`, and then nothing or a blank; and what follows it.
-fn marked(text: &str, comment: &Comment) -> Option<(char, String, Span)> {
+/// The mark of a comment that is its opening, a blank, one of `> = ~ !`, and then nothing or a blank; and what follows it.
+fn marked(text: &str, comment: &Comment, opening: &str) -> Option<(char, String, Span)> {
     if comment.kind != CommentKind::Line || comment.position != CommentPosition::OwnLine {
         return None;
     }
     let line = text.get(comment.span.start as usize..comment.span.end as usize)?;
-    let rest = line.strip_prefix("-- ")?;
+    let rest = line.strip_prefix(opening)?.strip_prefix(' ')?;
     let mark = rest
         .chars()
         .next()

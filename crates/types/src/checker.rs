@@ -111,9 +111,10 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks one file; those it imports have been.
-    pub fn check_module(&mut self, imports: &[Option<usize>], items: &'a [ast::Item]) {
+    pub fn check_module(&mut self, imports: &[Option<usize>], file: &'a ast::File) {
         self.module = self.namespaces.len();
-        let declared = self.declare(imports, items);
+        self.solver.dialect = file.dialect;
+        let declared = self.declare(imports, &file.items);
         self.check_aliases(&declared.aliases);
         self.check_data(&declared.data);
         self.check_foreign(&declared.foreign);

@@ -11,6 +11,7 @@ use crate::tree::{
 use almach_base::codes::types as codes;
 use almach_base::{Diagnostic, Span};
 use almach_nat::Poly;
+use almach_syntax::ast::Dialect;
 use almach_value::ScalarType;
 
 impl Checker<'_> {
@@ -36,9 +37,13 @@ impl Checker<'_> {
     }
 
     fn default_type(&mut self, var: &TypeVar) {
+        let float = match self.solver.dialect {
+            Dialect::Almach => ScalarType::F64,
+            Dialect::Nova => ScalarType::F32,
+        };
         if let Some(info) = self.solver.type_var_mut(var) {
             info.binding = TypeBinding::Solved(Type::Scalar(match info.constraint {
-                Constraint::Float => ScalarType::F64,
+                Constraint::Float => float,
                 Constraint::Any
                 | Constraint::Equality
                 | Constraint::Order
@@ -67,7 +72,7 @@ impl Checker<'_> {
             self.report_mismatch(&equation.cause, &mismatch);
         }
         for equation in std::mem::take(&mut self.solver.equations) {
-            if !self.failed {
+            if !self.failed && self.solver.dialect == Dialect::Almach {
                 self.report_unsolved(&equation.found, &equation.expected, &equation.cause);
             }
         }

@@ -53,7 +53,7 @@ pub struct DefType {
 pub fn check_program(modules: &Modules) -> CheckResult {
     let mut checker = Checker::new(modules);
     for module in &modules.modules {
-        checker.check_module(&module.imports, &module.file.items);
+        checker.check_module(&module.imports, &module.file);
     }
     let types = checker
         .defs

@@ -479,4 +479,5 @@ const SCALAR_FUNCTION_NAMES: &[&str] = &[
     "copysign",
     "pow",
     "fma",
+    "cast",
 ];

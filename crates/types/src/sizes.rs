@@ -7,6 +7,7 @@ use crate::tree::{Dim, Size, Type, TypeVar, Var};
 use crate::unify::Mismatch;
 use almach_base::Span;
 use almach_nat::Poly;
+use almach_syntax::ast::Dialect;
 
 /// What forgetting sizes did to a type.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -19,10 +20,12 @@ pub(crate) enum Forgotten {
 }
 
 impl Solver {
-    /// Makes two sizes equal, now or at the end of the definition. `found` and `expected` are for messages.
+    /// Makes two sizes equal, now or at the end of the definition. `found` and `expected` are for messages. Vectors of NOVA
+    /// carry no sizes: there, those that cannot be proved equal are compared at run time, as elaboration does in any case.
     pub fn equate(&mut self, found: &Size, expected: &Size) -> Result<(), Mismatch> {
         match self.try_equate(found, expected) {
             Equated::Yes => Ok(()),
+            Equated::No(_) if self.dialect == Dialect::Nova => Ok(()),
             Equated::No(mismatch) => Err(mismatch),
             Equated::Later => {
                 self.equations.push(Equation {
@@ -44,6 +47,7 @@ impl Solver {
             for equation in std::mem::take(&mut self.equations) {
                 match self.try_equate(&equation.found, &equation.expected) {
                     Equated::Yes => progress = true,
+                    Equated::No(_) if self.dialect == Dialect::Nova => {}
                     Equated::No(mismatch) => wrong.push((equation, mismatch)),
                     Equated::Later => self.equations.push(equation),
                 }

@@ -12,6 +12,7 @@ use crate::errors::Cause;
 use crate::tree::{Constraint, Dim, Size, Type, TypeVar, Var};
 use almach_base::{Name, Span};
 use almach_nat::{Poly, Range, Ranges};
+use almach_syntax::ast::Dialect;
 
 pub(crate) type Level = u32;
 
@@ -82,8 +83,9 @@ pub(crate) struct Equation {
     pub cause: Cause,
 }
 
-#[derive(Default)]
 pub(crate) struct Solver {
+    /// Of the file now being checked.
+    pub dialect: Dialect,
     pub level: Level,
     pub type_vars: Vec<TypeVarInfo>,
     pub vars: Vec<VarInfo>,
@@ -96,6 +98,23 @@ pub(crate) struct Solver {
     attempts: u32,
     /// How many unknown sizes the definitions now being inferred have, so that each has a name of its own.
     pub unknown_sizes: u32,
+}
+
+impl Default for Solver {
+    fn default() -> Solver {
+        Solver {
+            dialect: Dialect::Almach,
+            level: 0,
+            type_vars: Vec::new(),
+            vars: Vec::new(),
+            references: Vec::new(),
+            equations: Vec::new(),
+            cause: Cause::default(),
+            undo: Vec::new(),
+            attempts: 0,
+            unknown_sizes: 0,
+        }
+    }
 }
 
 enum Undo {

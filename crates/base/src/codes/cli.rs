@@ -116,6 +116,11 @@ relative, `-- !` an error that contains this text.
 
 Put the others into files.
 ";
+    NOT_FORMATTED = "E0918", "a file is in a language that is not formatted", "
+`almach fmt` formats `.alm` files. Programs in NOVA's syntax are usually generated, and stay as they are.
+
+    almach fmt main.nova
+";
     ELEMENT_TYPE_MISMATCH = "E0920", "a file holds another type of numbers than expected", "
 A `.npy` or `.npz` file says which type its numbers have, and they are never converted silently: a program that
 expects `[]f32` does not read a file of 64-bit floats.

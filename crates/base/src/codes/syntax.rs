@@ -215,6 +215,95 @@ Write instead:
 Source files may have up to 4 GiB. Large data belongs in a file that the program is given as an argument.
 ";
 
+    NOVA_FORM = "E0170", "a form of NOVA is not well formed", "
+A form of a `.nova` file does not have the parts that it should have, or they do not stand in this order. The forms are those
+of the NOVA paper's Figure 3; docs/nova.md lists them all.
+
+Erroneous:
+
+    ((n : int))
+    (if (< n 2) then 1)
+
+Write instead:
+
+    ((n : int))
+    (if (< n 2) then 1 else n)
+";
+    NOVA_TYPE = "E0171", "a type of NOVA is not well formed", "
+Types are `int`, `float` and the other basic ones, `unit`, tuples `(int, float)`, vectors `vector t` and `vector#2 t`, type variables
+`'a`, functions `t -> u`, and names of the `types` section, with their arguments in brackets: `(List int)`. A sum has its name
+there too.
+
+Erroneous:
+
+    ((x : (+ (A : int) (B : unit))))
+    x
+
+Write instead:
+
+    ((x : T))
+    (types (T : (+ (A : int) (B : unit))))
+    (case x (A n n) (B u 0))
+";
+    NOVA_SECTION = "E0172", "a section of a NOVA program is missing or out of place", "
+A program of NOVA is a list of its inputs with their types, a section `types` and a section `foreign` where it needs them, and
+one expression.
+
+Erroneous:
+
+    ((x : int))
+    (types (Size : int))
+
+Write instead:
+
+    ((x : int))
+    (types (Size : int))
+    (+ x 1)
+";
+    NOVA_NAME = "E0173", "a name is not one that NOVA allows here", "
+A name starts with a letter or `_`, goes on with letters, digits and `_`, and is none of NOVA's own words. The names of types and
+constructors start with a capital letter, because values are written and printed in Almach's syntax outside of the program.
+
+Erroneous:
+
+    ((x : int))
+    (let (case x) in 1)
+
+Write instead:
+
+    ((x : int))
+    (let (it x) in it)
+";
+    NOVA_CONSTRUCTOR = "E0174", "a constructor is not used as NOVA wants it", "
+A constructor is declared in the `types` section and takes one value; several are one tuple. A constructor of `unit` may stand
+alone or take `nil`.
+
+Erroneous:
+
+    ((x : int))
+    (types (IntList : (+ (Nil : unit) (Cons : (int, IntList)))))
+    (Cons x Nil)
+
+Write instead:
+
+    ((x : int))
+    (types (IntList : (+ (Nil : unit) (Cons : (int, IntList)))))
+    (Cons (x, Nil))
+";
+    NOVA_MU = "E0175", "a recursive function is not a `mu` of a `lambda`", "
+`(mu (f : t) e)` is `e`, in which `f` means the same again. NOVA wants `e` to be a `lambda`, so that it is known which
+function `f` is, with no more parameters than its type says.
+
+Erroneous:
+
+    ((n : int))
+    (mu (f : int -> int) (+ 1))
+
+Write instead:
+
+    ((n : int))
+    ((mu (f : int -> int) (lambda (n : int) : int (if (< n 1) then 0 else (f (- n 1))))) n)
+";
     IR_TEXT = "E0190", "the text of an intermediate stage cannot be read", "
 Programs can be printed at any stage of the compiler (`almach emit --stage core`), edited, and read back. The text that
 was to be read does not follow the syntax of its stage at the place shown.

@@ -1,10 +1,12 @@
 //! `almach fmt`.
 
-use crate::failure::Outcome;
+use crate::failure::{Outcome, complaint};
 use crate::files;
 use crate::options::FmtOptions;
 use crate::terminal::{self, Style};
+use almach_base::codes::cli as codes;
 use almach_base::{Diagnostic, SourceMap};
+use almach_driver::Language;
 use almach_syntax::format_file;
 use std::path::Path;
 
@@ -24,6 +26,7 @@ pub fn run(options: &FmtOptions, style: Style) -> Outcome {
     };
     paths
         .iter()
+        .filter(|path| !is_nova(path) || options.paths.contains(path))
         .map(|path| one(path, options, style))
         .max()
         .unwrap_or(Outcome::Done)
@@ -51,7 +54,20 @@ fn one(path: &Path, options: &FmtOptions, style: Style) -> Outcome {
     })
 }
 
+fn is_nova(path: &Path) -> bool {
+    Language::of(&path.to_string_lossy()) == Language::Nova
+}
+
 fn format(path: &Path, sources: &mut SourceMap) -> Result<Formatted, Vec<Diagnostic>> {
+    if is_nova(path) {
+        return Err(vec![
+            complaint(
+                codes::NOT_FORMATTED,
+                format!("`{}` is in NOVA's syntax, which is not formatted", path.display()),
+            )
+            .help("format `.alm` files"),
+        ]);
+    }
     let text = files::read_source(path).map_err(|error| vec![error])?;
     let file = sources.add(path.display().to_string(), text.clone());
     let formatted = format_file(file, &text)?;

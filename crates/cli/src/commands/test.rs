@@ -168,11 +168,10 @@ impl Suite {
 
     fn judge(&self, entry: &Entry, test: &TestCall, result: Result<Value, Diagnostic>) -> Option<Diagnostic> {
         match (&test.test.expected, result) {
-            (Expectation::Missing, _) => {
-                Some(failed(test, "a test without an expectation").help(
-                    "the next line says what the call gives: `-- = value`, `-- ~ value` or `-- ! error`",
-                ))
-            }
+            (Expectation::Missing, _) => Some(
+                failed(test, "a test without an expectation")
+                    .help("the next comment says what the call gives: `= value`, `~ value` or `! error`"),
+            ),
             (Expectation::Fails(expected), Err(error)) => self.compare_errors(test, expected, error),
             (Expectation::Fails(_), Ok(value)) => Some(
                 failed(test, "the call does not fail")

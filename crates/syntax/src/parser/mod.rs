@@ -16,7 +16,7 @@ mod recover;
 mod repl;
 mod types;
 
-use crate::ast::{Expr, File, TypeExpr};
+use crate::ast::{Dialect, Expr, File, TypeExpr};
 use crate::codes;
 use crate::errors::Errors;
 use crate::lexer::{Comment, EndedInside, ItemWords, lex};
@@ -50,9 +50,13 @@ pub enum Completeness {
 pub fn parse_file(file: FileId, text: &str) -> Parsed {
     let mut parser = Parser::new(file, text, ItemWords::StartItems);
     let items = parser.items();
-    let tests = tests_in_comments::tests(text, &parser.comments);
+    let tests = tests_in_comments::tests(text, &parser.comments, "--");
     Parsed {
-        file: File { items, tests },
+        file: File {
+            dialect: Dialect::Almach,
+            items,
+            tests,
+        },
         diagnostics: parser.errors.into_sorted(),
         comments: parser.comments,
     }

@@ -133,7 +133,7 @@ impl Checker<'_> {
                         self.arity(&ty)
                     }
                     Meaning::Scalar(function) => Arity::Exactly(match function {
-                        ScalarFunction::Unary(_) => 1,
+                        ScalarFunction::Unary(_) | ScalarFunction::Cast => 1,
                         ScalarFunction::Binary(_) => 2,
                         ScalarFunction::Ternary(_) => 3,
                     }),

@@ -244,6 +244,10 @@ impl Checker<'_> {
         let ty = match scalar {
             ScalarFunction::Unary(op) => self.unary_type(op, span),
             ScalarFunction::Binary(op) => self.binary_type(op, span),
+            ScalarFunction::Cast => {
+                let from = self.solver.fresh_type(Constraint::Scalar, span);
+                function(from, self.solver.fresh_type(Constraint::Scalar, span))
+            }
             ScalarFunction::Ternary(TernOp::Fma) => {
                 let float = self.solver.fresh_type(Constraint::Float, span);
                 let rest = function(float.clone(), float.clone());
