@@ -266,7 +266,7 @@ impl<'s> Reader<'s> {
     }
 }
 
-fn operator_of(token: &Token<'_>) -> Option<Operator> {
+pub fn operator_of(token: &Token<'_>) -> Option<Operator> {
     match token.kind {
         Kind::Symbol | Kind::Word => operator(token.text),
         _ => None,

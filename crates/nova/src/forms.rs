@@ -1,8 +1,10 @@
 //! `if`, `case`, `let`.
 
 use crate::codes;
-use crate::functions::lambda_of;
+use crate::expr::operator_of;
+use crate::functions::{alias, lambda_of};
 use crate::lexer::Kind;
+use crate::operators::Operator;
 use crate::reader::{Failed, Read, Reader, binder, describe, error, expr, pattern};
 use crate::tree::{List, Tree, span_of};
 use almach_base::Span;
@@ -11,6 +13,22 @@ use almach_syntax::ast::{Arm, Binding, Expr, ExprKind, PatternKind};
 const IF: &str = "a conditional is `(if condition then yes else no)`";
 const CASE: &str = "an arm is a constructor, a name for what it holds, and an expression: `(Some x (+ x 1))`";
 const LET: &str = "a `let` is `(let (x e) (y e) in body)`";
+
+/// An operator with fewer arguments than it takes, none of which costs anything to compute again.
+fn is_cheap_function(value: &[Tree<'_>]) -> bool {
+    match value {
+        [Tree::List(list)] => is_cheap_function(&list.items),
+        [Tree::Token(token), rest @ ..] => {
+            let missing = match operator_of(token) {
+                Some(Operator::Unary(_)) => rest.is_empty(),
+                Some(Operator::Binary(_)) => rest.len() < 2,
+                None => false,
+            };
+            missing && rest.iter().all(|arg| arg.token().is_some())
+        }
+        _ => false,
+    }
+}
 
 impl<'s> Reader<'s> {
     pub fn if_form(&mut self, items: &[Tree<'s>], span: Span) -> Read<Expr> {
@@ -174,6 +192,10 @@ impl<'s> Reader<'s> {
         }
         let binding = if word != "_" && lambda_of(value).is_some() {
             Binding::Functions(vec![self.function(word, ident, value, tree.span())?])
+        } else if word != "_" && is_cheap_function(value) {
+            // As general as a `lambda`: `(let (inc (+ 1)) in …)` is for every number.
+            let body = self.expr_or_error(value, tree.span());
+            Binding::Functions(vec![alias(ident, body, tree.span())])
         } else {
             Binding::Value {
                 pattern: binder(word, ident.span),

@@ -76,7 +76,7 @@ impl<'s> Reader<'s> {
             ExprKind::Let(vec![Binding::Functions(vec![def])], Box::new(function)),
             place,
         );
-        Ok(definition(name, Vec::new(), None, body, Recursive::No, span))
+        Ok(alias(name, body, span))
     }
 
     fn recursive(&mut self, items: &[Tree<'s>], span: Span) -> Read<(&'s str, Def)> {
@@ -245,6 +245,11 @@ fn definition(
         body,
         span,
     }
+}
+
+/// Another name for a function.
+pub fn alias(name: Ident, body: Expr, span: Span) -> Def {
+    definition(name, Vec::new(), None, body, Recursive::No, span)
 }
 
 /// Puts a function type on a function: its parameters' types on the parameters, the rest on the result. The error is how many

@@ -5,7 +5,7 @@ use crate::modules::Modules;
 use crate::names::{AliasEntry, Local, Namespace};
 use crate::pending::Pending;
 use crate::scheme::PolyType;
-use crate::solver::Solver;
+use crate::solver::{SizeChecks, Solver};
 use crate::tree::{self, DataDef, DataId, DefId, ForeignDef, Program, Scheme, Type, TypeVar, Var};
 use almach_base::codes::names as codes;
 use almach_base::{Diagnostic, Name, Span};
@@ -114,6 +114,11 @@ impl<'a> Checker<'a> {
     pub fn check_module(&mut self, imports: &[Option<usize>], file: &'a ast::File) {
         self.module = self.namespaces.len();
         self.solver.dialect = file.dialect;
+        self.solver.size_checks = match file.dialect {
+            ast::Dialect::Almach => SizeChecks::AtCompileTime,
+            // Vectors of NOVA carry no sizes.
+            ast::Dialect::Nova => SizeChecks::AtRunTime,
+        };
         let declared = self.declare(imports, &file.items);
         self.check_aliases(&declared.aliases);
         self.check_data(&declared.data);

@@ -3,7 +3,7 @@
 
 use crate::checker::Checker;
 use crate::pending::PENDING_POSITION;
-use crate::solver::{TypeBinding, VarKind, walk_type};
+use crate::solver::{SizeChecks, TypeBinding, VarKind, walk_type};
 use crate::tree::{
     Arm, Constraint, Def, DefKind, Expr, ExprKind, IndexArg, Instance, LoopForm, Pattern, PatternKind,
     Scheme, Size, Type, TypeVar,
@@ -59,20 +59,24 @@ impl Checker<'_> {
     pub fn finish_definition(&mut self, first_type_var: usize, first_size: usize) {
         self.solve_pending();
         self.default_floats(first_type_var);
-        self.default_since(first_type_var, |constraint| {
-            !matches!(
-                constraint,
-                Constraint::Any | Constraint::Equality | Constraint::Order
-            )
+        let dialect = self.solver.dialect;
+        self.default_since(first_type_var, |constraint| match constraint {
+            Constraint::Any | Constraint::Equality | Constraint::Order => false,
+            Constraint::Scalar => dialect == Dialect::Almach,
+            Constraint::Number | Constraint::Bits | Constraint::Integer | Constraint::Float => true,
         });
         self.solve_pending();
         self.report_pending();
-        self.default_since(first_type_var, |_| true);
+        match dialect {
+            Dialect::Almach => self.default_since(first_type_var, |_| true),
+            // Refused where an expression has such a type: see `check_concrete`.
+            Dialect::Nova => {}
+        }
         for (equation, mismatch) in self.solver.retry_equations() {
             self.report_mismatch(&equation.cause, &mismatch);
         }
         for equation in std::mem::take(&mut self.solver.equations) {
-            if !self.failed && self.solver.dialect == Dialect::Almach {
+            if !self.failed && self.solver.size_checks == SizeChecks::AtCompileTime {
                 self.report_unsolved(&equation.found, &equation.expected, &equation.cause);
             }
         }
@@ -211,7 +215,29 @@ impl Checker<'_> {
 
     fn finish_type(&mut self, ty: &mut Type, span: Span) {
         *ty = self.solver.resolve(ty);
+        self.check_concrete(ty, span);
         self.check_stored(ty, span);
+    }
+
+    /// In NOVA every type must be known in the end (paper, 3.1.4). Elsewhere a type that nothing decides does not matter.
+    fn check_concrete(&mut self, ty: &Type, span: Span) {
+        let mut open = false;
+        walk_type(ty, &mut |part| {
+            open |= matches!(part, Type::Var(var) if self.solver.is_open(var));
+        });
+        if !open || self.failed {
+            return;
+        }
+        let shown = self.show(ty);
+        self.report(
+            Diagnostic::error(
+                codes::STAYS_POLYMORPHIC,
+                span,
+                "the concrete type of this expression cannot be determined",
+            )
+            .label(format!("its type is only known to be `{shown}`"))
+            .help("use it where its type is known, or write types on the parameters around it"),
+        );
     }
 
     /// No functions in arrays and data types, no vectors of odd widths: only known when types are final.

@@ -1,13 +1,12 @@
 //! Equations between sizes, and sizes that come into and go out of scope.
 
 use crate::solver::{
-    Equation, Flavour, Level, Place, Replaced, Solver, VarKind, map_type, size_here, walk_type,
+    Equation, Flavour, Level, Place, Replaced, SizeChecks, Solver, VarKind, map_type, size_here, walk_type,
 };
 use crate::tree::{Dim, Size, Type, TypeVar, Var};
 use crate::unify::Mismatch;
 use almach_base::Span;
 use almach_nat::Poly;
-use almach_syntax::ast::Dialect;
 
 /// What forgetting sizes did to a type.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -20,12 +19,11 @@ pub(crate) enum Forgotten {
 }
 
 impl Solver {
-    /// Makes two sizes equal, now or at the end of the definition. `found` and `expected` are for messages. Vectors of NOVA
-    /// carry no sizes: there, those that cannot be proved equal are compared at run time, as elaboration does in any case.
+    /// Makes two sizes equal, now or at the end of the definition. `found` and `expected` are for messages.
     pub fn equate(&mut self, found: &Size, expected: &Size) -> Result<(), Mismatch> {
         match self.try_equate(found, expected) {
             Equated::Yes => Ok(()),
-            Equated::No(_) if self.dialect == Dialect::Nova => Ok(()),
+            Equated::No(_) if self.size_checks == SizeChecks::AtRunTime => Ok(()),
             Equated::No(mismatch) => Err(mismatch),
             Equated::Later => {
                 self.equations.push(Equation {
@@ -47,7 +45,7 @@ impl Solver {
             for equation in std::mem::take(&mut self.equations) {
                 match self.try_equate(&equation.found, &equation.expected) {
                     Equated::Yes => progress = true,
-                    Equated::No(_) if self.dialect == Dialect::Nova => {}
+                    Equated::No(_) if self.size_checks == SizeChecks::AtRunTime => {}
                     Equated::No(mismatch) => wrong.push((equation, mismatch)),
                     Equated::Later => self.equations.push(equation),
                 }

@@ -86,6 +86,7 @@ pub(crate) struct Equation {
 pub(crate) struct Solver {
     /// Of the file now being checked.
     pub dialect: Dialect,
+    pub size_checks: SizeChecks,
     pub level: Level,
     pub type_vars: Vec<TypeVarInfo>,
     pub vars: Vec<VarInfo>,
@@ -100,10 +101,20 @@ pub(crate) struct Solver {
     pub unknown_sizes: u32,
 }
 
+/// When sizes are compared that have to be equal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SizeChecks {
+    /// What cannot be proved is an error.
+    AtCompileTime,
+    /// What cannot be proved is compared when the program runs, as elaboration does in any case.
+    AtRunTime,
+}
+
 impl Default for Solver {
     fn default() -> Solver {
         Solver {
             dialect: Dialect::Almach,
+            size_checks: SizeChecks::AtCompileTime,
             level: 0,
             type_vars: Vec::new(),
             vars: Vec::new(),

@@ -1,7 +1,7 @@
 //! Making types equal, and using a value of one type where another is expected.
 
 use crate::sizes::{Forgotten, substitute_sizes, var_size};
-use crate::solver::{Level, Place, Solver, TypeBinding, VarKind, size_here, walk_type};
+use crate::solver::{Level, Place, SizeChecks, Solver, TypeBinding, VarKind, size_here, walk_type};
 use crate::tree::{Constraint, Dim, FunctionType, Size, Type, TypeVar};
 use almach_base::{Name, Span};
 use almach_value::ScalarType;
@@ -303,6 +303,10 @@ impl Solver {
                         let opened = self.unknown_size(self.cause.span, "the size of this array");
                         self.equate(&opened, m)?;
                         Coercion::None
+                    }
+                    // Whether the rows have one size shows when the program runs.
+                    (Dim::Unknown, Dim::Size(_)) if self.size_checks == SizeChecks::AtRunTime => {
+                        Coercion::Forget
                     }
                     (Dim::Unknown, Dim::Size(_)) => return Err(Mismatch::Jagged),
                 };

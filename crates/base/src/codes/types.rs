@@ -89,6 +89,15 @@ Write instead:
 
     def f (m: Maybe i32): i32 = 0
 ";
+    STAYS_POLYMORPHIC = "E0321", "an expression of a NOVA program stays polymorphic", "
+After inference every expression of a `.nova` program must have a concrete type (NOVA paper, sections 3.1.4 and 3.3): here nothing says
+what the type is, such as that of the elements of an empty list that nobody looks at.
+
+    (types (List 'a : (+ (Nil : unit) (Cons : ('a, (List 'a))))))
+    (let (empty Nil) in 1)
+
+Use the value where its type is known, or write types on the parameters around it.
+";
     FUNCTION_STORED = "E0309", "a function in an array or a sum", "
 Functions may be passed, returned, and sit in tuples and records, but not be elements of arrays or fields of sums: no function
 is left when the program runs on a GPU.

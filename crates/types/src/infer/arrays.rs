@@ -1,11 +1,14 @@
 //! Array literals, indexing, slices, ranges, updates.
 
+use super::expr::var_pattern;
+use super::operators::variable;
 use crate::checker::Checker;
 use crate::errors::Why;
+use crate::names::Local;
 use crate::solver::Flavour;
 use crate::tree::{Constraint, Dim, Expr, ExprKind, InPlace, IndexArg, Size, Type};
 use almach_base::codes::types as codes;
-use almach_base::{Diagnostic, Span};
+use almach_base::{Diagnostic, Name, Span};
 use almach_nat::Poly;
 use almach_syntax::ast;
 
@@ -102,6 +105,13 @@ impl Checker<'_> {
 
     pub fn infer_index(&mut self, array: &ast::Expr, indices: &[ast::IndexArg], span: Span) -> Expr {
         let array = self.infer(array);
+        if let ([ast::IndexArg::At(position)], ast::Dialect::Nova) = (indices, self.solver.dialect) {
+            return self.infer_index_of_any_rank(array, position, span);
+        }
+        self.element(array, indices, span)
+    }
+
+    fn element(&mut self, array: Expr, indices: &[ast::IndexArg], span: Span) -> Expr {
         let (indices, ty) = self.infer_indices(&array, indices);
         let expr = Expr {
             kind: ExprKind::Index(Box::new(array), indices),
@@ -109,6 +119,49 @@ impl Checker<'_> {
             span,
         };
         self.opened(expr, "this element")
+    }
+
+    /// In NOVA an index is an integer or, for more dimensions, one value that is a tuple of them.
+    fn infer_index_of_any_rank(&mut self, array: Expr, position: &ast::Expr, span: Span) -> Expr {
+        let value = self.infer(position);
+        let parts = match self.solver.head(&value.ty) {
+            Type::Tuple(parts) => Some(parts.len()),
+            _ => None,
+        };
+        let name = Name::from(" index");
+        let var = self.program_var(&name, position.span);
+        let mark = self.trail.len();
+        self.bind_local(
+            name.clone(),
+            Local::Value {
+                var: var.clone(),
+                ty: value.ty.clone(),
+            },
+        );
+        let whole = variable(&name, position.span);
+        let indices: Vec<ast::IndexArg> = match parts {
+            None => vec![ast::IndexArg::At(whole)],
+            Some(count) => (0..count as u32)
+                .map(|at| ast::ExprKind::Project(Box::new(whole.clone()), at))
+                .map(|kind| {
+                    ast::IndexArg::At(ast::Expr {
+                        kind,
+                        span: position.span,
+                    })
+                })
+                .collect(),
+        };
+        let element = self.element(array, &indices, span);
+        self.unbind_to(mark);
+        Expr {
+            ty: element.ty.clone(),
+            kind: ExprKind::Let(
+                var_pattern(&var, &value.ty, position.span),
+                Box::new(value),
+                Box::new(element),
+            ),
+            span,
+        }
     }
 
     pub fn infer_with(

@@ -11,6 +11,7 @@ use crate::errors::Why;
 use crate::names::Local;
 use crate::scheme::PolyType;
 use crate::sizes::Forgotten;
+use crate::solver::SizeChecks;
 use crate::tree::{Constraint, Def, DefId, DefKind, Expr, ExprKind, Scheme, Type, TypeVar, Var};
 use almach_base::Diagnostic;
 use almach_base::codes::sizes as size_codes;
@@ -134,10 +135,17 @@ impl<'a> Checker<'a> {
                 .filter(|member| member.recursion == Recursion::Monomorphic)
                 .map(|member| member.ast.name.name.clone()),
         );
+        let monomorphic = self.monomorphic.len() > known;
+        let outer_checks = self.solver.size_checks;
+        if monomorphic {
+            // All calls share one type, so that what it says about sizes must be true of each.
+            self.solver.size_checks = SizeChecks::AtCompileTime;
+        }
         let mut inferred = Vec::new();
         for member in members {
             inferred.push((self.infer_member(member), group_id));
         }
+        self.solver.size_checks = outer_checks;
         self.monomorphic.truncate(known);
         self.unbind_to(mark);
         self.propagate_constraints();

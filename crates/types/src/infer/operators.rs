@@ -408,7 +408,7 @@ fn param(name: &Name, span: Span) -> ast::Param {
     }
 }
 
-fn variable(name: &Name, span: Span) -> ast::Expr {
+pub(super) fn variable(name: &Name, span: Span) -> ast::Expr {
     let ident = ast::Ident {
         name: name.clone(),
         span,

@@ -8,7 +8,7 @@ use crate::solver::{Flavour, VarKind};
 use crate::tree::{DefId, Dim, Type, TypeVar, Var};
 use almach_base::codes::{names as name_codes, sizes as size_codes};
 use almach_base::{Diagnostic, Name, Span};
-use almach_syntax::ast;
+use almach_syntax::ast::{self, Dialect};
 use std::collections::HashMap;
 
 /// Who a definition is.
@@ -62,7 +62,11 @@ impl Checker<'_> {
             (true, true) => Recursion::Declared,
         };
         self.solver.level = outer + 1;
-        let types = self.declare_type_vars(def);
+        let types = match (self.solver.dialect, recursion) {
+            // The type variables of NOVA are free: they stand for whatever inference finds, one type or all.
+            (Dialect::Nova, Recursion::None) => Vec::new(),
+            _ => self.declare_type_vars(def),
+        };
         let mut sizes = self.declare_sizes(&def.sizes);
         self.refuse_duplicates(def.params.iter().map(|param| &param.pattern));
         let mut params = Params {
