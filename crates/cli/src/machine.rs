@@ -37,9 +37,9 @@ impl Machine {
     ) -> Result<Machine, Diagnostic> {
         match settings.backend {
             Some(Backend::Interp) => interpreter(core, settings),
-            Some(Backend::C) => native(program, core, entries, Target::C),
-            Some(Backend::Openmp) => native(program, core, entries, Target::OpenMp),
-            None => native(program, core, entries, Target::OpenMp).or_else(|problem| {
+            Some(Backend::C) => native(program, core, entries, Target::C, settings),
+            Some(Backend::Openmp) => native(program, core, entries, Target::OpenMp, settings),
+            None => native(program, core, entries, Target::OpenMp, settings).or_else(|problem| {
                 let reason = reason_to_interpret(&problem).ok_or(problem)?;
                 terminal::complain(&format!("note: interpreting, since {reason}"));
                 interpreter(core, settings)
@@ -62,9 +62,10 @@ fn native(
     core: &Checked<Core>,
     entries: &[&Entry],
     target: Target,
+    settings: RunSettings,
 ) -> Result<Machine, Diagnostic> {
     back::strategy(core.clone(), back::machine(target))
-        .and_then(|strategy| Native::new(&strategy, entries, program.sources(), target))
+        .and_then(|strategy| Native::new(&strategy, entries, program.sources(), target, settings.max_depth))
         .map(|native| Machine::Native(Box::new(native)))
         .map_err(first)
 }

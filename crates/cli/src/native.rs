@@ -22,13 +22,17 @@ impl Native {
         entries: &[&almach_core::Entry],
         sources: &SourceMap,
         target: Target,
+        max_depth: Option<usize>,
     ) -> Result<Native, Vec<Diagnostic>> {
         let native = |diagnostic: Box<Diagnostic>| vec![*diagnostic];
         let toolchain = Toolchain::find().map_err(native)?;
         let lowered = back::lowered(strategy, entries)?;
         let source = back::c_source(&lowered, sources, "program", target)?;
         let compiled = toolchain.library(&source, target, &[]).map_err(native)?;
-        let library = Library::load(&compiled.path, source.interface).map_err(native)?;
+        let mut library = Library::load(&compiled.path, source.interface).map_err(native)?;
+        if let Some(depth) = max_depth {
+            library.set_max_depth(depth);
+        }
         Ok(Native {
             entries: lowered.entries,
             library: RefCell::new(library),

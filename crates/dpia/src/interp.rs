@@ -9,7 +9,7 @@ mod store;
 use crate::check::Checked;
 use crate::phrase::{Phrase, Side};
 use crate::prim::{Prim, Site};
-use crate::ty::{Kind, Nat, PhraseType, Substitution};
+use crate::ty::{Data, Kind, Nat, PhraseType, Substitution};
 use almach_base::Name;
 use almach_value::Scalar;
 use almach_value::ops::OpError;
@@ -23,14 +23,20 @@ pub use store::{Block, Shape, Step, Store};
 pub enum RunError {
     /// A check of the program failed, with the values its message mentions.
     Failed { site: Site, arguments: Vec<Scalar> },
+    /// Calls wait for others deeper than this interpreter goes, which is on the native stack.
+    TooDeep,
     /// Something a checked program does not do.
     Broken(String),
 }
+
+/// How many calls may wait for others.
+const DEEPEST: usize = 2_000;
 
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RunError::Failed { site, .. } => write!(f, "{}: {}", site.code.0, site.text),
+            RunError::TooDeep => f.write_str("a recursion is too deep for this interpreter"),
             RunError::Broken(what) => f.write_str(what),
         }
     }
@@ -199,6 +205,16 @@ impl Interpreter {
                     this.meaning(&second, &env)?.run(store)
                 })))
             }
+            Phrase::App(..) if let Some(proc) = self.called(phrase, env) => {
+                // Procedures may call each other in turn: what a call means is asked when it runs.
+                let (this, phrase, env) = (self.clone(), phrase.clone(), env.clone());
+                Ok(Meaning::Comm(Rc::new(move |store| {
+                    store.enter_call(DEEPEST)?;
+                    this.call(&phrase, proc, &env, store)?;
+                    store.leave_call();
+                    Ok(())
+                })))
+            }
             Phrase::App(function, argument) => {
                 let function = self.meaning(function, env)?;
                 function.apply(self.meaning(argument, env)?)
@@ -233,6 +249,54 @@ impl Interpreter {
                 _ => Err(broken("a component of what is no pair")),
             },
         }
+    }
+}
+
+impl Interpreter {
+    /// The number of the procedure that a phrase gives all its arguments to.
+    fn called(&self, phrase: &Phrase, env: &Env) -> Option<usize> {
+        let (mut head, arguments) = phrase.spine();
+        while let Phrase::NatApp(inner, _) = head {
+            head = inner.unmarked();
+        }
+        let Phrase::Var(name) = head else {
+            return None;
+        };
+        let at = self.procs.iter().position(|proc| proc.name == *name)?;
+        let proc = self.procs.get(at)?;
+        (env.find(name).is_none() && arguments.len() == parameters(&proc.ty)).then_some(at)
+    }
+
+    /// Runs a call. Scalars are computed before it, once.
+    fn call(&self, phrase: &Phrase, proc: usize, env: &Env, store: &mut Store) -> Run<()> {
+        let (head, arguments) = phrase.spine();
+        let mut meaning = self.meaning(head, env)?;
+        let mut ty = self.procs.get(proc).map(|proc| &proc.ty);
+        for argument in arguments {
+            while let Some(PhraseType::Dependent(_, _, inner)) = ty {
+                ty = Some(inner);
+            }
+            let Some(PhraseType::Fun(_, from, to)) = ty else {
+                return Err(broken("an argument is given to what takes none"));
+            };
+            let mut passed = self.meaning(argument, env)?;
+            if let PhraseType::Exp(Data::Scalar(_) | Data::Index(_)) = &**from {
+                let value = passed.exp()?(store, &[])?;
+                passed = Meaning::Exp(Rc::new(move |_, _| Ok(value)));
+            }
+            meaning = meaning.apply(passed)?;
+            ty = Some(to);
+        }
+        meaning.run(store)
+    }
+}
+
+/// How many phrases a procedure takes.
+fn parameters(ty: &PhraseType) -> usize {
+    match ty {
+        PhraseType::Fun(_, _, result) => 1 + parameters(result),
+        PhraseType::Dependent(_, _, result) => parameters(result),
+        PhraseType::Exp(_) | PhraseType::Acc(_) | PhraseType::Comm | PhraseType::Product(..) => 0,
     }
 }
 

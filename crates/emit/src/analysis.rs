@@ -2,7 +2,7 @@
 //! it can fail.
 
 use almach_base::Name;
-use almach_imp::{Argument, Expr, Index, LoopMode, Passing, Proc, Stmt};
+use almach_imp::{Argument, Expr, Groups, Index, LoopMode, Passing, Proc, Stmt};
 use almach_value::ScalarType;
 use std::collections::{HashMap, HashSet};
 
@@ -63,6 +63,26 @@ impl Uses {
         uses.sizes.extend(results.map(|param| param.name.clone()));
         uses.close_sizes();
         uses
+    }
+
+    /// How a statement uses names.
+    pub fn of_statement(stmt: &Stmt) -> Uses {
+        let mut uses = Uses::default();
+        uses.stmt(stmt, &mut HashSet::new(), Depth::Nested);
+        uses
+    }
+
+    /// Whether a name occurs at all.
+    pub fn mentions(&self, name: &Name) -> bool {
+        [&self.read, &self.read_by_themselves, &self.assigned_nested]
+            .into_iter()
+            .any(|names| names.contains(name))
+            || self.buffers.contains_key(name)
+    }
+
+    /// Whether a buffer is declared, allocated, swapped or handed over.
+    pub fn moves(&self, buffer: &Name) -> bool {
+        self.buffers.contains_key(buffer)
     }
 
     /// Whether a name is used, but for giving itself a new value.
@@ -284,14 +304,14 @@ pub struct Traits {
     pub parallel: bool,
 }
 
-/// The traits of all procedures: the least that is consistent with who calls whom.
-pub fn traits(procs: &[(&Proc, Uses)]) -> HashMap<Name, Traits> {
+/// The traits of all procedures: the least that is consistent with who calls whom. A recursion may be too deep.
+pub fn traits(procs: &[(&Proc, Uses)], groups: &Groups) -> HashMap<Name, Traits> {
     let mut found: HashMap<Name, Traits> = HashMap::new();
     loop {
         let mut changed = false;
         for (proc, uses) in procs {
             let now = Traits {
-                fails: fails(&proc.body, uses, &found),
+                fails: groups.is_recursive(&proc.name) || fails(&proc.body, uses, &found),
                 parallel: is_parallel(&proc.body, &found),
             };
             changed |= found.insert(proc.name.clone(), now) != Some(now);

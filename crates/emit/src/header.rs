@@ -141,6 +141,9 @@ void NAME_free(struct NAME_ctx *ctx);
  * processor. Results do not depend on it. */
 void NAME_set_threads(struct NAME_ctx *ctx, int threads);
 
+/* How many calls may wait for others before a recursion is stopped with an error. 0: ten million. */
+void NAME_set_max_depth(struct NAME_ctx *ctx, int64_t depth);
+
 /* Why the last call failed, with the place in the source: valid until the next call. NULL where it did not fail. */
 const char *NAME_error(struct NAME_ctx *ctx);
 

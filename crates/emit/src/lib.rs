@@ -13,6 +13,7 @@ mod loops;
 mod names;
 pub mod print;
 mod procedure;
+mod recursion;
 mod runtime;
 mod sites;
 mod stmt;
@@ -21,13 +22,15 @@ pub mod tree;
 use crate::analysis::{Uses, reachable, traits};
 use crate::helpers::Helpers;
 use crate::names::{Scope, sanitise};
-use crate::procedure::{Callee, Emitter, Unit};
+use crate::procedure::{Callee, Emitter, Printed, Unit};
+use crate::recursion::Resumed;
+use crate::runtime::Recursion;
 use crate::sites::Sites;
 use crate::tree::{CFunction, Linkage};
 use almach_base::{Diagnostic, Name, SourceMap, Span, compiler_bug};
 use almach_imp::interface::Entry;
-use almach_imp::naturals::{Naturals, callers_first};
-use almach_imp::{Checked, Param, Proc, Program};
+use almach_imp::naturals::{Naturals, callers_first, calls};
+use almach_imp::{Checked, Groups, Param, Proc, Program};
 use std::collections::{HashMap, HashSet};
 
 pub use sites::FailureSite;
@@ -127,14 +130,16 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
         .into_iter()
         .map(|proc| (proc, Uses::of(proc)))
         .collect();
-    let traits = traits(&procs);
-    let callees = callees(&procs, &traits, &exports, options.target, &mut scope);
+    let groups = Groups::of(procs.iter().map(|(proc, _)| *proc));
+    let traits = traits(&procs, &groups);
+    let callees = callees(&procs, &traits, &groups, &exports, options.target, &mut scope);
     let unit = Unit {
         target: options.target,
         sources,
         context: format!("struct {name}_ctx"),
         callees,
         traits,
+        groups,
         scope,
     };
     let bodies: Vec<&Proc> = procs.iter().map(|(proc, _)| *proc).collect();
@@ -144,19 +149,23 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
         .map(|export| (&export.proc, &*export.sizes));
     let mut naturals = Naturals::of(sizes, &bodies);
     let (mut helpers, mut sites) = (Helpers::default(), Sites::default());
-    let mut functions: Vec<Option<CFunction>> = procs.iter().map(|_| None).collect();
+    let mut printed: Vec<Option<Printed>> = procs.iter().map(|_| None).collect();
     let mut allocates = false;
     // Callers come first: what they pass tells what is known of parameters.
     for at in callers_first(&bodies) {
-        let (Some((proc, uses)), Some(function)) = (procs.get(at), functions.get_mut(at)) else {
+        let (Some((proc, uses)), Some(place)) = (procs.get(at), printed.get_mut(at)) else {
             continue;
         };
         let mut emitter = Emitter::new(&unit, &mut helpers, &mut sites, uses, proc);
-        *function = Some(emitter.proc(proc, &mut naturals)?);
+        *place = Some(emitter.proc(proc, &mut naturals)?);
         allocates |= emitter.allocates;
     }
-    let functions: Vec<CFunction> = functions.into_iter().flatten().collect();
-    let early = called_early(&procs, &unit.callees);
+    let early = called_early(&procs, &unit);
+    let outside = called_from_outside(&procs, &unit);
+    let mut parts = Parts::default();
+    for one in printed.into_iter().flatten() {
+        parts.add(one, &outside);
+    }
     let header = header::header(&name, &exports);
     let runtime = runtime::Runtime {
         name: &name,
@@ -164,8 +173,12 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
         sites: sites.all(),
         sources,
         allocates,
+        recursion: match parts.frames.is_empty() {
+            true => Recursion::Absent,
+            false => Recursion::Present,
+        },
     };
-    let source = source(&runtime, &helpers, &functions, &early, &exports);
+    let source = source(&runtime, &helpers, &parts, &early, &exports);
     Ok(CSource {
         header_name: format!("{name}.h"),
         header,
@@ -214,6 +227,7 @@ fn exports(
 fn callees(
     procs: &[(&Proc, Uses)],
     traits: &HashMap<Name, analysis::Traits>,
+    groups: &Groups,
     exports: &[Exported],
     target: Target,
     scope: &mut Scope,
@@ -225,8 +239,12 @@ fn callees(
     let one = |(proc, _): &(&Proc, Uses)| {
         let found = traits.get(&proc.name).copied().unwrap_or_default();
         let export = exported.get(&proc.name);
+        let c_name = export.map_or_else(|| scope.fresh(&proc.name), |exported| exported.symbol.clone());
         let callee = Callee {
-            c_name: export.map_or_else(|| scope.fresh(&proc.name), |exported| exported.symbol.clone()),
+            resumed: groups
+                .is_recursive(&proc.name)
+                .then(|| Resumed::new(proc, &c_name, scope)),
+            c_name,
             exported: export.is_some(),
             takes_context: export.is_some() || found.fails || (found.parallel && target == Target::OpenMp),
             fails: found.fails,
@@ -237,32 +255,80 @@ fn callees(
 }
 
 /// The functions that are called before they are defined.
-fn called_early(procs: &[(&Proc, Uses)], callees: &HashMap<Name, Callee>) -> HashSet<String> {
+fn called_early(procs: &[(&Proc, Uses)], unit: &Unit<'_>) -> HashSet<String> {
     let mut defined: HashSet<&Name> = HashSet::new();
     let mut early = HashSet::new();
     for (proc, _) in procs {
         defined.insert(&proc.name);
         let mut called = Vec::new();
-        almach_imp::naturals::calls(&proc.body, &mut called);
-        let missing = called.into_iter().filter(|name| !defined.contains(name));
-        early.extend(missing.filter_map(|name| Some(callees.get(name)?.c_name.clone())));
+        calls(&proc.body, &mut called);
+        for name in called.into_iter().filter(|name| !defined.contains(name)) {
+            let Some(callee) = unit.callees.get(name) else {
+                continue;
+            };
+            early.insert(match &callee.resumed {
+                Some(resumed) if unit.groups.are_together(&proc.name, name) => resumed.run.clone(),
+                _ => callee.c_name.clone(),
+            });
+        }
     }
     early
+}
+
+/// The functions of procedures that more than their own group calls.
+fn called_from_outside(procs: &[(&Proc, Uses)], unit: &Unit<'_>) -> HashSet<String> {
+    let mut found = HashSet::new();
+    for (proc, _) in procs {
+        let mut called = Vec::new();
+        calls(&proc.body, &mut called);
+        let outside = called
+            .into_iter()
+            .filter(|name| !unit.groups.are_together(&proc.name, name));
+        found.extend(outside.filter_map(|name| Some(unit.callees.get(name)?.c_name.clone())));
+    }
+    found
+}
+
+/// What the procedures of a file become.
+#[derive(Default)]
+struct Parts {
+    /// Definitions of frames.
+    frames: Vec<String>,
+    functions: Vec<CFunction>,
+}
+
+impl Parts {
+    fn add(&mut self, printed: Printed, called_from_outside: &HashSet<String>) {
+        match printed {
+            Printed::Plain(function) => self.functions.push(function),
+            Printed::Recursive(recursive) => {
+                self.frames.push(recursive.frame);
+                self.functions.push(recursive.run);
+                let driver = recursive.driver;
+                if driver.linkage == Linkage::External || called_from_outside.contains(&driver.name) {
+                    self.functions.push(driver);
+                }
+            }
+        }
+    }
 }
 
 /// Includes, context, helpers, prototypes, functions.
 fn source(
     runtime: &runtime::Runtime<'_>,
     helpers: &Helpers,
-    functions: &[CFunction],
+    own: &Parts,
     early: &HashSet<String>,
     exports: &[Exported],
 ) -> String {
     let mut parts = vec![runtime.includes(), runtime.context()];
     parts.extend(runtime.memory());
     parts.extend(runtime.failure());
+    parts.extend(runtime.stack());
     parts.extend(helpers.texts());
-    let prototypes: String = functions
+    parts.extend(own.frames.iter().cloned());
+    let prototypes: String = own
+        .functions
         .iter()
         .filter(|function| function.linkage == Linkage::Static && early.contains(&function.name))
         .map(|function| {
@@ -273,7 +339,7 @@ fn source(
     if !prototypes.is_empty() {
         parts.push(prototypes);
     }
-    parts.extend(functions.iter().map(print::function));
+    parts.extend(own.functions.iter().map(print::function));
     parts.extend(
         exports
             .iter()

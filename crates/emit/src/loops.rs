@@ -45,6 +45,14 @@ impl Emitter<'_> {
             false => self.nested(body)?,
         };
         self.facts.forget_since(mark);
+        if self.is_in_frame(&c_index) {
+            out.push(CStmt::CountPlace {
+                place: CExpr::name(c_index),
+                count: c_count,
+                body,
+            });
+            return Ok(());
+        }
         out.push(CStmt::Count {
             index: c_index,
             count: c_count,
@@ -103,7 +111,10 @@ impl Emitter<'_> {
             ),
             vec![
                 CStmt::Assign(CExpr::name(first.clone()), CExpr::name(own_at.clone())),
-                CStmt::Assign(context.arrow("failure"), CExpr::name("own").dot("failure")),
+                CStmt::Assign(
+                    context.clone().arrow("failure"),
+                    CExpr::name("own").dot("failure"),
+                ),
             ],
         );
         let no_iteration = |name: String| CStmt::Declare {
@@ -117,7 +128,10 @@ impl Emitter<'_> {
             CStmt::Declare {
                 ty: CType::Named(self.unit.context.clone()),
                 name: "own".into(),
-                value: Some(CExpr::literal("{.threads = 1}")),
+                value: Some(CExpr::literal(format!(
+                    "{{.threads = 1, .max_depth = {}->max_depth}}",
+                    crate::print::expression(&context)
+                ))),
             },
             no_iteration(own_at),
             CStmt::Pragma("omp for schedule(static) nowait".into()),

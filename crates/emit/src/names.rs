@@ -118,6 +118,12 @@ const TAKEN: &[&str] = &[
     "size_sum",
     "size_difference",
     "size_product",
+    "stack",
+    "push_frame",
+    "pop_frame",
+    "run_frames",
+    "grow_stack",
+    "resumes",
 ];
 
 /// Functions of `math.h` that exist for `double`, with `f` for `float` and with `l` for `long double`.

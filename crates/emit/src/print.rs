@@ -3,7 +3,7 @@
 //! Expressions get the parentheses C needs, and those that compilers ask for with `-Wparentheses`: bit operations and
 //! shifts stand in parentheses inside anything else, and so does `&&` inside `||`.
 
-use crate::tree::{CBinary, CExpr, CFunction, CParam, CStmt, CType, CUnary, Linkage, scalar_c_name};
+use crate::tree::{CBinary, CExpr, CField, CFunction, CParam, CStmt, CType, CUnary, Linkage, scalar_c_name};
 
 /// A type followed by a name: `const float *restrict xs`.
 pub fn declarator(ty: &CType, name: &str) -> String {
@@ -67,6 +67,17 @@ pub fn function(function: &CFunction) -> String {
     out
 }
 
+/// `struct fib_frame { … };`
+pub fn structure(name: &str, fields: &[CField]) -> String {
+    let mut out = format!("{name} {{\n");
+    for CField { ty, name, cells } in fields {
+        let cells = cells.map_or(String::new(), |cells| format!("[{cells}]"));
+        out.push_str(&format!("  {}{cells};\n", declarator(ty, name)));
+    }
+    out.push_str("};\n");
+    out
+}
+
 fn indent(depth: usize, out: &mut String) {
     out.extend(std::iter::repeat_n("  ", depth));
 }
@@ -84,6 +95,11 @@ fn block(stmts: &[CStmt], depth: usize, out: &mut String) {
                 indent(depth.saturating_sub(1), out);
                 out.push_str(name);
                 out.push_str(if last { ":;" } else { ":" });
+            }
+            // Declarations may follow.
+            CStmt::Case(number) => {
+                indent(depth.saturating_sub(1), out);
+                out.push_str(&format!("case {number}:;"));
             }
             _ => {
                 indent(depth, out);
@@ -152,6 +168,15 @@ fn statement(stmt: &CStmt, depth: usize, out: &mut String) {
             ));
             braced(body, depth, out);
         }
+        CStmt::CountPlace { place, count, body } => {
+            let (place, count) = (expression(place), operand(count, Level::Relation));
+            out.push_str(&format!("for ({place} = 0; {place} < {count}; {place}++) "));
+            braced(body, depth, out);
+        }
+        CStmt::Switch(value, body) => {
+            out.push_str(&format!("switch ({}) ", expression(value)));
+            braced(body, depth, out);
+        }
         CStmt::While(condition, body) => {
             out.push_str(&format!("while ({}) ", expression(condition)));
             braced(body, depth, out);
@@ -162,7 +187,7 @@ fn statement(stmt: &CStmt, depth: usize, out: &mut String) {
         CStmt::Return(None) => out.push_str("return;"),
         CStmt::Return(Some(value)) => out.push_str(&format!("return {};", expression(value))),
         CStmt::Comment(text) => out.push_str(&format!("/* {} */", comment_text(text))),
-        CStmt::Label(_) | CStmt::Pragma(_) => {}
+        CStmt::Label(_) | CStmt::Case(_) | CStmt::Pragma(_) => {}
     }
 }
 

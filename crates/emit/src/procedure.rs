@@ -17,12 +17,13 @@ use crate::analysis::{Storage, Traits, Uses};
 use crate::helpers::Helpers;
 use crate::index::Arithmetic;
 use crate::names::Scope;
+use crate::recursion::{Frame, Recursive, Resumed};
 use crate::sites::Sites;
 use crate::tree::{CExpr, CFunction, CParam, CStmt, CType, CUnary, Linkage};
 use almach_base::{Diagnostic, Name, SourceMap, Span, compiler_bug};
 use almach_imp::facts::Facts;
 use almach_imp::naturals::Naturals;
-use almach_imp::{Passing, Proc, Stmt};
+use almach_imp::{Groups, Passing, Proc, Stmt};
 use almach_value::{Scalar, ScalarType};
 use std::collections::HashMap;
 
@@ -34,6 +35,7 @@ pub struct Unit<'a> {
     pub context: String,
     pub callees: HashMap<Name, Callee>,
     pub traits: HashMap<Name, Traits>,
+    pub groups: Groups,
     /// Names that no local variable may have.
     pub scope: Scope,
 }
@@ -45,11 +47,20 @@ pub struct Callee {
     pub exported: bool,
     pub takes_context: bool,
     pub fails: bool,
+    /// For members of a recursive group: how they call each other.
+    pub resumed: Option<Resumed>,
+}
+
+/// What a procedure becomes.
+pub enum Printed {
+    Plain(CFunction),
+    Recursive(Recursive),
 }
 
 /// A name of the procedure.
 #[derive(Clone, Debug)]
 pub struct Known {
+    /// How C reaches it: a name, or a part of the frame (`f->n`).
     pub c_name: String,
     pub ty: ScalarType,
     pub role: Role,
@@ -81,6 +92,9 @@ pub struct Emitter<'a> {
     pub helpers: &'a mut Helpers,
     pub sites: &'a mut Sites,
     pub uses: &'a Uses,
+    pub proc_name: Name,
+    /// Where a member of a recursive group keeps what lives across calls.
+    pub frame: Option<Frame>,
     pub names: HashMap<Name, Known>,
     pub facts: Facts,
     pub scope: Scope,
@@ -113,6 +127,8 @@ impl<'a> Emitter<'a> {
             helpers,
             sites,
             uses,
+            proc_name: proc.name.clone(),
+            frame: None,
             names: HashMap::new(),
             facts: Facts::default(),
             scope: unit.scope.clone(),
@@ -138,7 +154,10 @@ impl<'a> Emitter<'a> {
     }
 
     pub fn bind(&mut self, name: &Name, ty: ScalarType, role: Role) -> String {
-        let c_name = self.scope.fresh(name);
+        let c_name = match self.keep(name, ty, &role) {
+            Some(place) => place,
+            None => self.scope.fresh(name),
+        };
         self.names.insert(
             name.clone(),
             Known {
@@ -169,15 +188,19 @@ impl<'a> Emitter<'a> {
     }
 
     /// Prints a procedure with what is known of its parameters, and notes what it passes to others.
-    pub fn proc(&mut self, proc: &Proc, naturals: &mut Naturals) -> Emit<CFunction> {
+    pub fn proc(&mut self, proc: &Proc, naturals: &mut Naturals) -> Emit<Printed> {
         for name in naturals.params(proc) {
             self.facts.set_natural(&name);
         }
-        let function = self.function(proc)?;
+        let callee = self.callee(&proc.name)?;
+        let printed = match &callee.resumed {
+            Some(resumed) => Printed::Recursive(self.recursive(proc, callee, resumed)?),
+            None => Printed::Plain(self.function(proc)?),
+        };
         for (callee, natural) in self.calls.drain(..) {
             naturals.call(&callee, natural);
         }
-        Ok(function)
+        Ok(printed)
     }
 
     fn function(&mut self, proc: &Proc) -> Emit<CFunction> {
@@ -322,13 +345,13 @@ impl<'a> Emitter<'a> {
 
     /// Compilers warn of what is never used.
     pub fn discard_unread(&self, name: &Name, c_name: &str, into: &mut Vec<CStmt>) {
-        if !self.uses.is_read(name) {
+        if !self.uses.is_read(name) && !self.is_in_frame(c_name) {
             into.push(CStmt::Do(CExpr::cast(CType::Void, CExpr::name(c_name))));
         }
     }
 
     /// A result needs no variable where nothing reads it, and nothing fails once it is assigned.
-    fn writes_directly(&self, name: &Name, proc: &Proc) -> bool {
+    pub fn writes_directly(&self, name: &Name, proc: &Proc) -> bool {
         let assigns = |stmt: &Stmt| matches!(stmt, Stmt::Assign { name: to, .. } if to == name);
         let Some(first) = proc.body.iter().position(assigns) else {
             return false;

@@ -5,13 +5,15 @@ use crate::print::string_literal;
 use crate::sites::FailureSite;
 use almach_base::SourceMap;
 use almach_value::ScalarType;
+use almach_value::failure::{RECURSION_BYTES, RECURSION_DEPTH};
 
 /// The functions of every header.
-pub const FUNCTIONS: [&str; 8] = [
+pub const FUNCTIONS: [&str; 9] = [
     "ctx",
     "new",
     "free",
     "set_threads",
+    "set_max_depth",
     "error",
     "failure",
     "size",
@@ -25,6 +27,14 @@ pub struct Runtime<'a> {
     pub sources: &'a SourceMap,
     /// Whether memory from the heap is used.
     pub allocates: bool,
+    pub recursion: Recursion,
+}
+
+/// Whether a file has procedures that wait for each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Recursion {
+    Absent,
+    Present,
 }
 
 impl Runtime<'_> {
@@ -62,6 +72,7 @@ impl Runtime<'_> {
         let text = format!("{}\n{threads}\n{CONTEXT_FUNCTIONS}", CONTEXT);
         self.fill(
             &text
+                .replace("MOST_CALLS", &RECURSION_DEPTH.to_string())
                 .replace("VALUES", &values.to_string())
                 .replace("MESSAGE", &message.to_string()),
         )
@@ -79,6 +90,12 @@ impl Runtime<'_> {
     pub fn memory(&self) -> Option<String> {
         let text = if self.allocates { MEMORY } else { NO_MEMORY };
         Some(self.fill(text))
+    }
+
+    /// The stack of frames, where there is recursion.
+    pub fn stack(&self) -> Option<String> {
+        let text = STACK.replace("MOST_BYTES", &RECURSION_BYTES.to_string());
+        (self.recursion == Recursion::Present).then(|| self.fill(&text))
     }
 
     pub fn failure(&self) -> Option<String> {
@@ -183,6 +200,7 @@ struct failure {
 
 struct NAME_ctx {
   int threads;
+  int64_t max_depth;
   struct failure failure;
   char message[MESSAGE];
 };
@@ -207,9 +225,15 @@ const OPENMP_THREADS: &str = r#"void NAME_set_threads(struct NAME_ctx *ctx, int 
 }
 "#;
 
-const CONTEXT_FUNCTIONS: &str = r"struct NAME_ctx *NAME_new(void) {
+const CONTEXT_FUNCTIONS: &str = r"void NAME_set_max_depth(struct NAME_ctx *ctx, int64_t depth) {
+  ctx->max_depth = depth > 0 ? depth : INT64_C(MOST_CALLS);
+}
+
+struct NAME_ctx *NAME_new(void) {
   struct NAME_ctx *ctx = calloc(1, sizeof *ctx);
-  if (ctx != NULL) NAME_set_threads(ctx, 0);
+  if (ctx == NULL) return NULL;
+  NAME_set_threads(ctx, 0);
+  NAME_set_max_depth(ctx, 0);
   return ctx;
 }
 
@@ -264,6 +288,106 @@ void NAME_release(void *block) {
 const NO_FAILURE: &str = r"const char *NAME_error(struct NAME_ctx *ctx) {
   (void)ctx;
   return NULL;
+}
+";
+
+const STACK: &str = r"/* Procedures that wait for others of their group do so in frames, on a stack of chunks that stay where they are: how
+ * deep a recursion goes is up to the context. */
+struct stack;
+
+struct frame {
+  int (*run)(struct NAME_ctx *ctx, struct stack *stack); /* goes on with it; not 0 where it failed */
+  struct frame *caller;
+  int at; /* where to go on; -1 where the procedure it waited for failed */
+};
+
+struct chunk {
+  struct chunk *previous, *next;
+  size_t size, used;
+  _Alignas(max_align_t) char cells[];
+};
+
+struct stack {
+  struct frame *top;
+  int64_t depth;
+  struct chunk *chunk; /* of the top */
+  size_t bytes;        /* of all chunks */
+};
+
+static void release_chunks(struct stack *stack, struct chunk *chunk) {
+  while (chunk != NULL) {
+    struct chunk *const next = chunk->next;
+    stack->bytes -= chunk->size;
+    free(chunk);
+    chunk = next;
+  }
+}
+
+/* Makes the next chunk the one of the top, with room for so many bytes. */
+static bool grow_stack(struct stack *stack, size_t bytes) {
+  struct chunk *const last = stack->chunk;
+  struct chunk *chunk = last == NULL ? NULL : last->next;
+  if (chunk == NULL || chunk->size < bytes) {
+    release_chunks(stack, chunk);
+    if (last != NULL) last->next = NULL;
+    size_t size = last == NULL ? 960 : 2 * last->size;
+    if (size > ((size_t)1 << 26)) size = (size_t)1 << 26;
+    if (size < bytes) size = bytes;
+    chunk = size > MOST_BYTES - stack->bytes ? NULL : malloc(sizeof *chunk + size);
+    if (chunk == NULL) return false;
+    chunk->size = size;
+    chunk->next = NULL;
+    chunk->previous = last;
+    stack->bytes += size;
+    if (last != NULL) last->next = chunk;
+  }
+  chunk->used = 0;
+  stack->chunk = chunk;
+  return true;
+}
+
+/* A new frame on top; NULL where the recursion is too deep. */
+static inline void *push_frame(
+    struct NAME_ctx *ctx, struct stack *stack, int (*run)(struct NAME_ctx *ctx, struct stack *stack), size_t size) {
+  const size_t bytes = (size + _Alignof(max_align_t) - 1) / _Alignof(max_align_t) * _Alignof(max_align_t);
+  if (stack->depth >= ctx->max_depth) return NULL;
+  struct chunk *chunk = stack->chunk;
+  if (chunk == NULL || chunk->size - chunk->used < bytes) {
+    if (!grow_stack(stack, bytes)) return NULL;
+    chunk = stack->chunk;
+  }
+  struct frame *const frame = (void *)(chunk->cells + chunk->used);
+  memset(frame, 0, size);
+  frame->run = run;
+  frame->caller = stack->top;
+  chunk->used += bytes;
+  stack->top = frame;
+  stack->depth++;
+  return frame;
+}
+
+static inline void pop_frame(struct stack *stack) {
+  struct chunk *const chunk = stack->chunk;
+  chunk->used = (size_t)((char *)stack->top - chunk->cells);
+  if (chunk->used == 0 && chunk->previous != NULL) stack->chunk = chunk->previous;
+  stack->top = stack->top->caller;
+  stack->depth--;
+}
+
+/* Whether a function goes on with the frame on top. */
+static inline bool resumes(const struct stack *stack, int (*run)(struct NAME_ctx *ctx, struct stack *stack)) {
+  return stack->top != NULL && stack->top->run == run;
+}
+
+/* Runs until no frame is left. Where one fails, those that wait for it release what they hold. */
+static int run_frames(struct NAME_ctx *ctx, struct stack *stack) {
+  int failed = 0;
+  while (stack->top != NULL) {
+    if (failed) stack->top->at = -1;
+    failed |= stack->top->run(ctx, stack);
+  }
+  release_chunks(stack, stack->chunk);
+  return failed;
 }
 ";
 

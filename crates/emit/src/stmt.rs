@@ -39,11 +39,7 @@ impl Emitter<'_> {
                     None => crate::expr::literal(Scalar::zero(*ty)),
                 };
                 let c_name = self.bind(name, *ty, Role::Variable);
-                out.push(CStmt::Declare {
-                    ty: CType::Scalar(*ty),
-                    name: c_name.clone(),
-                    value: Some(value),
-                });
+                out.push(self.declared(CType::Scalar(*ty), &c_name, value));
                 self.discard_unread(name, &c_name, out);
             }
             Stmt::Assign { name, value } => {
@@ -81,12 +77,15 @@ impl Emitter<'_> {
                 count,
                 mode,
                 body,
-            } => self.for_loop(index, count, *mode, body, out)?,
-            Stmt::While { condition, body } => {
-                let condition = self.expr(condition)?;
-                let body = self.nested(body)?;
+            } => self.with_frame_in_variables(stmt, out, |this, out| {
+                this.for_loop(index, count, *mode, body, out)
+            })?,
+            Stmt::While { condition, body } => self.with_frame_in_variables(stmt, out, |this, out| {
+                let condition = this.expr(condition)?;
+                let body = this.nested(body)?;
                 out.push(CStmt::While(condition, body));
-            }
+                Ok(())
+            })?,
             Stmt::If {
                 condition,
                 then,
@@ -97,7 +96,14 @@ impl Emitter<'_> {
                 site,
                 arguments,
             } => self.check(condition, site, arguments, out)?,
-            Stmt::Call { proc, arguments } => self.call(proc, arguments, out)?,
+            Stmt::Call {
+                proc,
+                arguments,
+                span,
+            } => match self.is_resumed(proc) {
+                true => self.suspend(proc, arguments, *span, out)?,
+                false => self.call(proc, arguments, out)?,
+            },
         }
         Ok(())
     }
@@ -129,11 +135,7 @@ impl Emitter<'_> {
         {
             self.facts.define(name, index);
         }
-        out.push(CStmt::Declare {
-            ty: CType::Scalar(ty).constant(),
-            name: c_name.clone(),
-            value: Some(c_value),
-        });
+        out.push(self.declared(CType::Scalar(ty).constant(), &c_name, c_value));
         self.discard_unread(name, &c_name, out);
         Ok(())
     }
@@ -160,6 +162,7 @@ impl Emitter<'_> {
         let (c_name, storage) = self.heap(buffer)?;
         let ty = self.known(buffer)?.ty;
         let reused = match storage {
+            Storage::Stack(_) if self.is_in_frame(&c_name) => return Ok(()),
             Storage::Stack(size) => {
                 out.push(CStmt::DeclareCells {
                     ty: CType::Scalar(ty),
@@ -203,7 +206,7 @@ impl Emitter<'_> {
     }
 
     /// `fail(ctx, 3, 1, (const uint64_t[]){…}); goto failed;`
-    fn failure(&mut self, site: &Site, arguments: Vec<(CExpr, ScalarType)>) -> Emit<Vec<CStmt>> {
+    pub fn failure(&mut self, site: &Site, arguments: Vec<(CExpr, ScalarType)>) -> Emit<Vec<CStmt>> {
         let types = arguments.iter().map(|(_, ty)| *ty).collect();
         let number = self.sites.number(site, types);
         let count = arguments.len();
@@ -356,6 +359,31 @@ impl Emitter<'_> {
 
     fn call(&mut self, proc: &Name, arguments: &[Argument], out: &mut Vec<CStmt>) -> Emit<()> {
         let callee = self.callee(proc)?;
+        let mut c_arguments = Vec::new();
+        if callee.takes_context {
+            c_arguments.push(self.context()?);
+        }
+        c_arguments.extend(self.arguments(proc, arguments, out)?);
+        let call = CExpr::call(callee.c_name.clone(), c_arguments);
+        if !callee.fails {
+            out.push(CStmt::Do(call));
+            return Ok(());
+        }
+        let region = self.region()?;
+        region.jumps = true;
+        let jump = CStmt::Goto(region.label.clone());
+        let failed = CExpr::binary(CBinary::NotEqual, call, CExpr::literal("0"));
+        out.push(CStmt::when(failed, vec![jump]));
+        Ok(())
+    }
+
+    /// The arguments of a call, without the context.
+    pub fn arguments(
+        &mut self,
+        proc: &Name,
+        arguments: &[Argument],
+        out: &mut Vec<CStmt>,
+    ) -> Emit<Vec<CExpr>> {
         let natural = |argument: &Argument| match argument {
             Argument::Value(value) => self.facts.is_natural(value),
             _ => false,
@@ -363,9 +391,6 @@ impl Emitter<'_> {
         let natural = arguments.iter().map(natural).collect();
         self.calls.push((proc.clone(), natural));
         let mut c_arguments = Vec::new();
-        if callee.takes_context {
-            c_arguments.push(self.context()?);
-        }
         for argument in arguments {
             c_arguments.push(match argument {
                 // The procedure may allocate by it.
@@ -382,17 +407,7 @@ impl Emitter<'_> {
                 }
             });
         }
-        let call = CExpr::call(callee.c_name.clone(), c_arguments);
-        if !callee.fails {
-            out.push(CStmt::Do(call));
-            return Ok(());
-        }
-        let region = self.region()?;
-        region.jumps = true;
-        let jump = CStmt::Goto(region.label.clone());
-        let failed = CExpr::binary(CBinary::NotEqual, call, CExpr::literal("0"));
-        out.push(CStmt::when(failed, vec![jump]));
-        Ok(())
+        Ok(c_arguments)
     }
 
     pub fn nested(&mut self, stmts: &[Stmt]) -> Emit<Vec<CStmt>> {

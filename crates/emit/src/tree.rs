@@ -99,7 +99,16 @@ pub enum CStmt {
         count: CExpr,
         body: Vec<CStmt>,
     },
+    /// `for (place = 0; place < count; place++)`.
+    CountPlace {
+        place: CExpr,
+        count: CExpr,
+        body: Vec<CStmt>,
+    },
     While(CExpr, Vec<CStmt>),
+    Switch(CExpr, Vec<CStmt>),
+    /// A place in a `switch`, also deep inside of it.
+    Case(usize),
     Block(Vec<CStmt>),
     Goto(String),
     Label(String),
@@ -114,6 +123,14 @@ pub enum CStmt {
 pub struct CParam {
     pub ty: CType,
     pub name: String,
+}
+
+/// A part of a `struct`; an array where it has a number of cells.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CField {
+    pub ty: CType,
+    pub name: String,
+    pub cells: Option<i64>,
 }
 
 /// A function with its body.
@@ -204,7 +221,13 @@ impl CStmt {
                 count,
                 body: all(body),
             },
+            CStmt::CountPlace { place, count, body } => CStmt::CountPlace {
+                place,
+                count,
+                body: all(body),
+            },
             CStmt::While(condition, body) => CStmt::While(condition, all(body)),
+            CStmt::Switch(value, body) => CStmt::Switch(value, all(body)),
             CStmt::Block(body) => CStmt::Block(all(body)),
             other => other,
         }

@@ -14,7 +14,9 @@
 //! | IMP-10 | inside a `par` or `simd` loop nothing from outside is assigned, allocated, freed or swapped |
 //! | IMP-11 | no `par` loop stands inside a `par` or `simd` loop |
 //! | IMP-12 | a check has as many arguments as its message has places |
+//! | IMP-13 | a call that may lead back to its caller does not stand in a `par` or `simd` loop |
 
+use crate::groups::Groups;
 use crate::ir::{Argument, Expr, Index, LoopMode, Param, Passing, Proc, Program, Stmt};
 use almach_base::{Name, Span};
 use almach_value::ScalarType;
@@ -59,8 +61,9 @@ pub fn check(program: Program) -> Result<Checked, CheckError> {
             });
         }
     }
+    let groups = Groups::of(&program.procs);
     for proc in &program.procs {
-        Checker::new(&signatures, proc).proc(proc)?;
+        Checker::new(&signatures, &groups, proc).proc(proc)?;
     }
     Ok(Checked(program))
 }
@@ -86,6 +89,7 @@ struct Known {
 
 struct Checker<'a> {
     signatures: &'a HashMap<Name, Vec<Param>>,
+    groups: &'a Groups,
     proc: &'a Name,
     names: HashMap<Name, Known>,
     bound: HashSet<Name>,
@@ -96,9 +100,10 @@ struct Checker<'a> {
 type Check<T> = Result<T, CheckError>;
 
 impl<'a> Checker<'a> {
-    fn new(signatures: &'a HashMap<Name, Vec<Param>>, proc: &'a Proc) -> Checker<'a> {
+    fn new(signatures: &'a HashMap<Name, Vec<Param>>, groups: &'a Groups, proc: &'a Proc) -> Checker<'a> {
         Checker {
             signatures,
+            groups,
             proc: &proc.name,
             names: HashMap::new(),
             bound: HashSet::new(),
@@ -304,7 +309,7 @@ impl<'a> Checker<'a> {
                     ),
                 }
             }
-            Stmt::Call { proc, arguments } => self.call(proc, arguments),
+            Stmt::Call { proc, arguments, .. } => self.call(proc, arguments),
         }
     }
 
@@ -328,6 +333,12 @@ impl<'a> Checker<'a> {
         };
         if params.len() != arguments.len() {
             return self.fail("IMP-09", format!("`{proc}` takes {} arguments", params.len()));
+        }
+        if self.parallel_depth() > 0 && self.groups.are_together(self.proc, proc) {
+            return self.fail(
+                "IMP-13",
+                format!("`{proc}` is called in turn from a parallel loop"),
+            );
         }
         let (mut read, mut written) = (HashSet::new(), HashSet::new());
         for (param, argument) in params.iter().zip(arguments) {

@@ -1,14 +1,18 @@
 //! The interpreter: heap semantics with traces (after FUNMEM). It runs parallel loops one iteration after another, backwards,
 //! and remembers which iteration read and wrote which cell: an access that another iteration's write could change is a
-//! race. It also finds accesses out of bounds, reads of cells nothing wrote, uses of freed blocks, and leaks.
+//! race. It also finds accesses out of bounds, reads of cells nothing wrote, uses of freed blocks, and leaks. What is left to
+//! do lies on a stack of its own ([`control`]), so that recursion is limited by a number and not by the native stack.
 
+mod control;
 mod entry;
 mod trace;
 
 use crate::check::Checked;
-use crate::ir::{Argument, Expr, Index, LoopMode, Passing, Proc, Program, Site, Stmt};
+use crate::ir::{Expr, Index, LoopMode, Passing, Program, Site, Stmt};
 use almach_base::{Name, Span};
+use almach_value::failure::{RECURSION_BYTES, RECURSION_DEPTH};
 use almach_value::{Failure, Scalar, ScalarType};
+use control::Task;
 use std::collections::HashMap;
 use std::fmt;
 use trace::{Place, Traces};
@@ -76,8 +80,26 @@ pub enum Passed {
     Owned(Option<Vec<Option<Scalar>>>),
 }
 
+/// About what a frame takes here.
+const FRAME_BYTES: usize = 1024;
+
 /// Runs a procedure. Gives its arguments back as they are afterwards.
 pub fn run(checked: &Checked, proc: &str, arguments: Vec<Passed>) -> Result<Vec<Passed>, RunError> {
+    run_to_depth(
+        checked,
+        proc,
+        arguments,
+        RECURSION_DEPTH.min(RECURSION_BYTES / FRAME_BYTES),
+    )
+}
+
+/// The same, with so many calls that may wait for others.
+pub fn run_to_depth(
+    checked: &Checked,
+    proc: &str,
+    arguments: Vec<Passed>,
+    most_calls: usize,
+) -> Result<Vec<Passed>, RunError> {
     let program = checked.program();
     let Some(found) = program.proc(proc) else {
         return Err(RunError::Broken(format!("there is no procedure `{proc}`")));
@@ -87,6 +109,8 @@ pub fn run(checked: &Checked, proc: &str, arguments: Vec<Passed>) -> Result<Vec<
         heap: Vec::new(),
         live: 0,
         traces: Traces::default(),
+        depth: 0,
+        most: most_calls,
     };
     let mut frame = Frame::default();
     if found.params.len() != arguments.len() {
@@ -114,7 +138,7 @@ pub fn run(checked: &Checked, proc: &str, arguments: Vec<Passed>) -> Result<Vec<
         frame.slots.insert(param.name.clone(), slot);
     }
     let given = machine.live;
-    machine.block_of(&found.body, &mut frame)?;
+    machine.run(&found.body, &mut frame)?;
     let mut results = Vec::new();
     let mut kept = given;
     for param in &found.params {
@@ -169,9 +193,12 @@ struct Machine<'a> {
     /// Blocks that are not freed.
     live: usize,
     traces: Traces,
+    /// How many calls wait for others, of how many that may.
+    depth: usize,
+    most: usize,
 }
 
-impl Machine<'_> {
+impl<'a> Machine<'a> {
     fn block(&mut self, cells: Vec<Option<Scalar>>) -> usize {
         self.heap.push(Some(cells));
         self.live += 1;
@@ -193,11 +220,7 @@ impl Machine<'_> {
         }
     }
 
-    fn block_of(&mut self, stmts: &[Stmt], frame: &mut Frame) -> Run<()> {
-        stmts.iter().try_for_each(|stmt| self.stmt(stmt, frame))
-    }
-
-    fn stmt(&mut self, stmt: &Stmt, frame: &mut Frame) -> Run<()> {
+    fn stmt(&mut self, stmt: &'a Stmt, frame: &mut Frame, tasks: &mut Vec<Task<'a>>) -> Run<()> {
         match stmt {
             Stmt::At(_) => Ok(()),
             Stmt::Let { name, value, .. } => {
@@ -257,21 +280,31 @@ impl Machine<'_> {
                 count,
                 mode,
                 body,
-            } => self.for_loop(index, count, *mode, body, frame),
-            Stmt::While { condition, body } => {
-                while self.truth(condition, frame)? {
-                    self.block_of(body, frame)?;
+            } => {
+                let count = self.index(count, frame)?;
+                tasks.push(Task::counted(index, count, *mode, body));
+                if *mode != LoopMode::Seq {
+                    self.traces.enter();
                 }
+                Ok(())
+            }
+            Stmt::While { condition, body } => {
+                tasks.push(Task::While { condition, body });
                 Ok(())
             }
             Stmt::If {
                 condition,
                 then,
                 otherwise,
-            } => match self.truth(condition, frame)? {
-                true => self.block_of(then, frame),
-                false => self.block_of(otherwise, frame),
-            },
+            } => {
+                let taken = if self.truth(condition, frame)? {
+                    then
+                } else {
+                    otherwise
+                };
+                tasks.push(Task::Block(taken.iter()));
+                Ok(())
+            }
             Stmt::Check {
                 condition,
                 site,
@@ -289,7 +322,11 @@ impl Machine<'_> {
                     })
                 }
             },
-            Stmt::Call { proc, arguments } => self.call(proc, arguments, frame),
+            Stmt::Call {
+                proc,
+                arguments,
+                span,
+            } => self.call(proc, arguments, *span, frame, tasks),
         }
     }
 
@@ -317,87 +354,6 @@ impl Machine<'_> {
         frame
             .slots
             .insert(buffer.clone(), Slot::Buffer(Some(View { block, offset: 0 })));
-        Ok(())
-    }
-
-    fn for_loop(
-        &mut self,
-        index: &Name,
-        count: &Index,
-        mode: LoopMode,
-        body: &[Stmt],
-        frame: &mut Frame,
-    ) -> Run<()> {
-        let count = self.index(count, frame)?;
-        let bind = |frame: &mut Frame, at: i64| {
-            frame
-                .slots
-                .insert(index.clone(), Slot::Scalar(Some(Scalar::I64(at))));
-        };
-        if mode == LoopMode::Seq {
-            for at in 0..count {
-                bind(frame, at);
-                self.block_of(body, frame)?;
-            }
-            return Ok(());
-        }
-        self.traces.enter();
-        let mut failed = Ok(());
-        for at in (0..count).rev() {
-            bind(frame, at);
-            self.traces.iteration(at);
-            match self.block_of(body, frame) {
-                // Of several failures the first in order counts; it comes last here.
-                Err(error @ RunError::Failed { .. }) => failed = Err(error),
-                other => other?,
-            }
-        }
-        self.traces.leave();
-        failed
-    }
-
-    fn call(&mut self, name: &Name, arguments: &[Argument], frame: &mut Frame) -> Run<()> {
-        let Some(proc) = self.program.proc(name) else {
-            return Err(RunError::Broken(format!("there is no procedure `{name}`")));
-        };
-        let mut inner = Frame::default();
-        for (param, argument) in proc.params.iter().zip(arguments) {
-            let slot = match argument {
-                Argument::Value(expr) => Slot::Scalar(Some(self.expr(expr, frame)?)),
-                Argument::Out(_) => Slot::Scalar(None),
-                Argument::Buffer(buffer, index) => {
-                    let offset = self.index(index, frame)?;
-                    let view = self.view(buffer, frame)?;
-                    Slot::Buffer(Some(View {
-                        block: view.block,
-                        offset: view.offset + offset,
-                    }))
-                }
-                Argument::Owned(buffer) => {
-                    self.free(buffer, frame)?;
-                    Slot::Buffer(None)
-                }
-            };
-            inner.slots.insert(param.name.clone(), slot);
-        }
-        self.block_of(&proc.body, &mut inner)?;
-        self.take_results(proc, arguments, &inner, frame)
-    }
-
-    fn take_results(
-        &mut self,
-        proc: &Proc,
-        arguments: &[Argument],
-        inner: &Frame,
-        frame: &mut Frame,
-    ) -> Run<()> {
-        for (param, argument) in proc.params.iter().zip(arguments) {
-            if let Argument::Out(name) | Argument::Owned(name) = argument
-                && let Some(slot) = inner.slots.get(&param.name)
-            {
-                frame.slots.insert(name.clone(), slot.clone());
-            }
-        }
         Ok(())
     }
 

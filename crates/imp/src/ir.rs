@@ -145,9 +145,11 @@ pub enum Stmt {
         site: Site,
         arguments: Vec<Expr>,
     },
+    /// Procedures may call each other in turn. A recursion that is too deep is an error at the span.
     Call {
         proc: Name,
         arguments: Vec<Argument>,
+        span: Span,
     },
     /// What follows was made from this place in the source.
     At(Span),

@@ -3,6 +3,7 @@
 
 pub mod check;
 pub mod facts;
+pub mod groups;
 pub mod interface;
 pub mod interp;
 pub mod ir;
@@ -13,6 +14,7 @@ mod parse;
 mod print;
 
 pub use check::{CheckError, Checked, check};
+pub use groups::Groups;
 pub use ir::*;
 pub use lex::ParseError;
 pub use parse::parse;

@@ -166,7 +166,11 @@ impl Parser {
                 self.next += 1;
                 let proc = self.ident()?;
                 let arguments = self.comma_separated(Parser::argument)?;
-                Ok(Stmt::Call { proc, arguments })
+                Ok(Stmt::Call {
+                    proc,
+                    arguments,
+                    span: Span::NONE,
+                })
             }
             _ => {
                 let name = self.ident()?;

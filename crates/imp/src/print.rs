@@ -135,7 +135,7 @@ fn statement(stmt: &Stmt, depth: usize, out: &mut String) {
                 arguments.concat()
             )
         }
-        Stmt::Call { proc, arguments } => {
+        Stmt::Call { proc, arguments, .. } => {
             let arguments: Vec<String> = arguments.iter().map(argument_text).collect();
             write!(out, "call {proc}({})", arguments.join(", "))
         }

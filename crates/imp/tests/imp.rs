@@ -246,3 +246,25 @@ fn broken_rules_are_found() {
         }
     }
 }
+
+const COUNT_DOWN: &str = r"
+proc down(n: i64, result: out i64) {
+  var below: i64 = 0i64
+  if n > 0i64 { call down(n - 1i64, out below) }
+  result = below + 1i64
+}
+";
+
+#[test]
+fn recursion_is_not_on_the_native_stack() {
+    let results = run_text(COUNT_DOWN, "down", vec![int(1_000_000), Passed::Out(None)]).unwrap();
+    assert_eq!(results[1], Passed::Out(Some(Scalar::I64(1_000_001))));
+}
+
+#[test]
+fn a_parallel_loop_does_not_wait_for_its_own_procedure() {
+    let text = "proc f(n: i64, to: write i64) { par for i < n { call g(i, buffer to[0]) } }
+        proc g(n: i64, to: write i64) { call f(n, buffer to[0]) }";
+    let error = check(parse(text).unwrap()).unwrap_err();
+    assert_eq!(error.rule, "IMP-13");
+}

@@ -378,7 +378,12 @@ fn renamed(stmt: &Stmt, from: &Name, to: &Name) -> Stmt {
             site: site.clone(),
             arguments: arguments.iter().map(expr).collect(),
         },
-        Stmt::Call { proc, arguments } => Stmt::Call {
+        Stmt::Call {
+            proc,
+            arguments,
+            span,
+        } => Stmt::Call {
+            span: *span,
             proc: proc.clone(),
             arguments: arguments
                 .iter()

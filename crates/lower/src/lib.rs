@@ -5,6 +5,7 @@
 mod error;
 mod facts;
 mod in_place;
+mod in_turn;
 mod proofs;
 mod rename;
 mod stage1;
@@ -86,6 +87,7 @@ fn lower_entries(program: &Program, names: &[&str]) -> Lowering<Lowered> {
         procs.push(wrapper);
         interfaces.push(interface);
     }
+    in_turn::in_turn(&mut procs);
     proofs::simplify(&mut procs, &interfaces);
     for proc in &mut procs {
         tidy::tidy(proc);

@@ -135,7 +135,7 @@ impl Prover {
                 self.assume(&condition, Truth::Holds);
                 return;
             }
-            Stmt::Call { proc, arguments } => {
+            Stmt::Call { proc, arguments, .. } => {
                 let mut natural = Vec::new();
                 for argument in &mut *arguments {
                     natural.push(match argument {

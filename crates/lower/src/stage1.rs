@@ -21,7 +21,7 @@ mod operations;
 mod types;
 mod views;
 
-use crate::error::{Lowering, bug, refuse};
+use crate::error::{Lowering, bug};
 use crate::facts::Facts;
 use almach_base::{Name, Span};
 use almach_core::typing::Env;
@@ -90,7 +90,7 @@ pub(crate) fn translate(
     entries: &[FunId],
 ) -> Lowering<(almach_dpia::Program, HashMap<FunId, Name>)> {
     let mut order = Vec::new();
-    let mut seen = HashMap::new();
+    let mut seen = HashSet::new();
     for entry in entries {
         reach(program, *entry, &mut seen, &mut order)?;
     }
@@ -131,26 +131,10 @@ fn function(program: &Program, id: FunId) -> Lowering<&Function> {
     }
 }
 
-/// Callees before callers, so that the text reads from the small to the large.
-fn reach(
-    program: &Program,
-    id: FunId,
-    seen: &mut HashMap<FunId, Visit>,
-    order: &mut Vec<FunId>,
-) -> Lowering<()> {
-    match seen.insert(id, Visit::UnderWay) {
-        None => {}
-        Some(Visit::Done) => {
-            seen.insert(id, Visit::Done);
-            return Ok(());
-        }
-        Some(Visit::UnderWay) => {
-            let function = function(program, id)?;
-            return refuse(
-                format!("the recursion of `{}` (not in tail position)", function.name),
-                function.span,
-            );
-        }
+/// Callees before callers (but for recursion), so that the text reads from the small to the large.
+fn reach(program: &Program, id: FunId, seen: &mut HashSet<FunId>, order: &mut Vec<FunId>) -> Lowering<()> {
+    if !seen.insert(id) {
+        return Ok(());
     }
     struct Calls(Vec<FunId>);
     impl almach_core::visit::Walk for Calls {
@@ -167,14 +151,7 @@ fn reach(
         reach(program, callee, seen, order)?;
     }
     order.push(id);
-    seen.insert(id, Visit::Done);
     Ok(())
-}
-
-#[derive(Clone, Copy)]
-enum Visit {
-    UnderWay,
-    Done,
 }
 
 /// The name of a Core variable.

@@ -55,6 +55,12 @@ impl Library {
             .set_threads(c_int::try_from(threads).unwrap_or(c_int::MAX));
     }
 
+    /// How many calls may wait for others before a recursion is stopped; 0 for the usual number.
+    pub fn set_max_depth(&mut self, depth: usize) {
+        self.loaded
+            .set_max_depth(i64::try_from(depth).unwrap_or(i64::MAX));
+    }
+
     /// Calls an exported procedure. An error of the program is the diagnostic that an interpreter gives for it.
     pub fn call(&mut self, proc: &str, arguments: Vec<Argument<'_>>) -> Native<Vec<Output>> {
         let Some(exported) = self

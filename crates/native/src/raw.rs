@@ -19,6 +19,7 @@ type Context = *mut c_void;
 type New = unsafe extern "C" fn() -> Context;
 type Free = unsafe extern "C" fn(Context);
 type SetThreads = unsafe extern "C" fn(Context, c_int);
+type SetMaxDepth = unsafe extern "C" fn(Context, i64);
 type ErrorText = unsafe extern "C" fn(Context) -> *const c_char;
 type Failure = unsafe extern "C" fn(Context, *mut *const u64) -> c_int;
 type Size = unsafe extern "C" fn(*const c_void) -> i64;
@@ -30,6 +31,7 @@ pub struct Loaded {
     context: Context,
     free: Free,
     set_threads: SetThreads,
+    set_max_depth: SetMaxDepth,
     error_text: ErrorText,
     failure: Failure,
     size: Size,
@@ -62,6 +64,7 @@ impl Loaded {
                 context: ptr::null_mut(),
                 free: *library.get(symbol("free").as_bytes()).map_err(say)?,
                 set_threads: *library.get(symbol("set_threads").as_bytes()).map_err(say)?,
+                set_max_depth: *library.get(symbol("set_max_depth").as_bytes()).map_err(say)?,
                 error_text: *library.get(symbol("error").as_bytes()).map_err(say)?,
                 failure: *library.get(symbol("failure").as_bytes()).map_err(say)?,
                 size: *library.get(symbol("size").as_bytes()).map_err(say)?,
@@ -79,6 +82,11 @@ impl Loaded {
     pub fn set_threads(&mut self, threads: c_int) {
         // SAFETY: the context is alive.
         unsafe { (self.set_threads)(self.context, threads) }
+    }
+
+    pub fn set_max_depth(&mut self, depth: i64) {
+        // SAFETY: the context is alive.
+        unsafe { (self.set_max_depth)(self.context, depth) }
     }
 
     /// Calls a function by the name of its form with pointers. Every cell must point to what the function's parameter wants

@@ -14,6 +14,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::Command;
 use support::programs::{FAILING, STATEMENTS};
+use support::recursive::RECURSIVE;
 use support::{OUT, OWNED, buffer, int, room};
 
 const FLAGS: [&str; 6] = [
@@ -224,6 +225,23 @@ fn failures_lose_nothing() {
     clean(FAILING, "failing", &calls);
 }
 
+#[test]
+fn recursion_is_clean() {
+    let xs = [5i32, 3, 9, 3, 1, 8, 5, 0, 7];
+    let mut calls: Vec<(&str, Vec<Passed>)> = vec![
+        ("fib", vec![int(12), OUT]),
+        ("is_even", vec![int(7), OUT]),
+        ("ends", vec![int(5), buffer(&[0i32]), OUT]),
+        ("sorted", vec![int(9), buffer(&xs), OUT, OWNED]),
+        ("deep", vec![int(100_000), OUT]),
+    ];
+    for bad in [-1, 0, 3, 60] {
+        calls.push(("fails", vec![int(60), int(bad), OUT]));
+        calls.push(("each", vec![int(20), int(bad), room(20)]));
+    }
+    clean(RECURSIVE, "recursion", &calls);
+}
+
 /// Operators at the ends of their ranges, where C would be undefined.
 #[test]
 fn operators_are_defined_everywhere() {
@@ -352,6 +370,15 @@ fn threads_do_not_race() {
     ];
     let source = support::emit(&failing, Target::OpenMp);
     let (good, said) = passes(&source, "failing", &main_text(&failing, &calls)).unwrap();
+    assert!(good, "{said}");
+    let recursive = support::checked(RECURSIVE);
+    let calls = [
+        ("each", vec![int(20), int(7), room(20)]),
+        ("each", vec![int(20), int(-1), room(20)]),
+        ("sorted", vec![int(5), buffer(&[4i32, 2, 5, 1, 3]), OUT, OWNED]),
+    ];
+    let source = support::emit(&recursive, Target::OpenMp);
+    let (good, said) = passes(&source, "recursive", &main_text(&recursive, &calls)).unwrap();
     assert!(good, "{said}");
     let statements = support::checked(STATEMENTS);
     let calls = [

@@ -3,6 +3,8 @@
 //! The outermost parallel operation goes to threads, what is inside it runs in order. A function that is called from
 //! inside a parallel operation runs in order as a whole.
 
+mod recursion;
+
 use almach_core::visit::{Walk, WalkMut, walk_exp, walk_exp_mut, walk_function, walk_function_mut};
 use almach_core::{Exp, FunId, Op, Program};
 use almach_prim::{Level, TakesLevel};
@@ -18,7 +20,8 @@ pub enum Machine {
 }
 
 /// Gives every operation a level.
-pub fn choose(mut program: Program, machine: Machine) -> Program {
+pub fn choose(program: Program, machine: Machine) -> Program {
+    let mut program = recursion::in_order(program);
     let inner = match machine {
         Machine::Sequential => HashSet::new(),
         Machine::Threads => inside_parallel(&program),

@@ -3,6 +3,12 @@
 use crate::ops::OpError;
 use almach_base::{Code, codes::runtime};
 
+/// How many calls may wait for others, where nothing else is set.
+pub const RECURSION_DEPTH: usize = 10_000_000;
+
+/// How many bytes the frames of those calls may take.
+pub const RECURSION_BYTES: usize = 2 << 30;
+
 /// A way to fail that comes with the language (a user's `assert` brings its own text).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Failure {

@@ -58,7 +58,7 @@ The condition of an `assert` (in the program or in the prelude) was false; its t
 An array of the size that the program asked for could not be allocated.
 ";
     RECURSION_TOO_DEEP = "E0813", "a recursion is too deep", "
-Recursion is limited to a depth of a million calls unless the setting says otherwise. A function that calls itself as its
+Recursion is limited to a depth of ten million calls, and to two gigabytes of memory for them, unless the setting says otherwise. A function that calls itself as its
 last action runs as a loop and has no such limit.
 ";
     EMPTY_ARRAY = "E0814", "an array is empty where an element is needed", "

@@ -25,6 +25,7 @@ pub use error::RuntimeError;
 
 use crate::ir::{Entry, ForeignDef, Program, Type};
 use almach_base::{Diagnostic, compiler_bug};
+use almach_value::failure::{RECURSION_BYTES, RECURSION_DEPTH};
 use almach_value::{ElementShape, Failure, Value, ValueType};
 use error::FailKind;
 use machine::{Code, Machine};
@@ -43,8 +44,8 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
-            depth: 10_000_000,
-            stack_bytes: 2 << 30,
+            depth: RECURSION_DEPTH,
+            stack_bytes: RECURSION_BYTES,
             array_bytes: 8 << 30,
         }
     }

@@ -1,6 +1,6 @@
 //! Cells, and paths into them.
 
-use super::{Acc, Env, Exp, Meaning, Run, broken};
+use super::{Acc, Env, Exp, Meaning, Run, RunError, broken};
 use crate::ty::Data;
 use almach_value::{Scalar, ScalarType};
 use std::collections::HashMap;
@@ -37,9 +37,23 @@ pub(crate) struct CellId(usize);
 #[derive(Default)]
 pub struct Store {
     cells: Vec<Block>,
+    /// How many calls wait for others.
+    calls: usize,
 }
 
 impl Store {
+    pub(crate) fn enter_call(&mut self, most: usize) -> Run<()> {
+        self.calls += 1;
+        match self.calls <= most {
+            true => Ok(()),
+            false => Err(RunError::TooDeep),
+        }
+    }
+
+    pub(crate) fn leave_call(&mut self) {
+        self.calls -= 1;
+    }
+
     pub(crate) fn allocate(&mut self, block: Block) -> CellId {
         self.cells.push(block);
         CellId(self.cells.len() - 1)

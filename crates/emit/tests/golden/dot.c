@@ -23,6 +23,7 @@ struct failure {
 
 struct dot_ctx {
   int threads;
+  int64_t max_depth;
   struct failure failure;
   char message[129];
 };
@@ -31,9 +32,15 @@ void dot_set_threads(struct dot_ctx *ctx, int threads) {
   ctx->threads = threads > 0 ? threads : 1;
 }
 
+void dot_set_max_depth(struct dot_ctx *ctx, int64_t depth) {
+  ctx->max_depth = depth > 0 ? depth : INT64_C(10000000);
+}
+
 struct dot_ctx *dot_new(void) {
   struct dot_ctx *ctx = calloc(1, sizeof *ctx);
-  if (ctx != NULL) dot_set_threads(ctx, 0);
+  if (ctx == NULL) return NULL;
+  dot_set_threads(ctx, 0);
+  dot_set_max_depth(ctx, 0);
   return ctx;
 }
 

@@ -30,6 +30,7 @@ struct failure {
 
 struct dot_ctx {
   int threads;
+  int64_t max_depth;
   struct failure failure;
   char message[129];
 };
@@ -47,9 +48,15 @@ void dot_set_threads(struct dot_ctx *ctx, int threads) {
 #endif
 }
 
+void dot_set_max_depth(struct dot_ctx *ctx, int64_t depth) {
+  ctx->max_depth = depth > 0 ? depth : INT64_C(10000000);
+}
+
 struct dot_ctx *dot_new(void) {
   struct dot_ctx *ctx = calloc(1, sizeof *ctx);
-  if (ctx != NULL) dot_set_threads(ctx, 0);
+  if (ctx == NULL) return NULL;
+  dot_set_threads(ctx, 0);
+  dot_set_max_depth(ctx, 0);
   return ctx;
 }
 
@@ -185,7 +192,7 @@ int dot_dot(
   int64_t first_i = INT64_MAX;
 #pragma omp parallel num_threads(ctx->threads)
   {
-    struct dot_ctx own = {.threads = 1};
+    struct dot_ctx own = {.threads = 1, .max_depth = ctx->max_depth};
     int64_t own_i = INT64_MAX;
 #pragma omp for schedule(static) nowait
     for (int64_t i = 0; i < n; i++) {

@@ -23,6 +23,9 @@ void dot_free(struct dot_ctx *ctx);
  * processor. Results do not depend on it. */
 void dot_set_threads(struct dot_ctx *ctx, int threads);
 
+/* How many calls may wait for others before a recursion is stopped with an error. 0: ten million. */
+void dot_set_max_depth(struct dot_ctx *ctx, int64_t depth);
+
 /* Why the last call failed, with the place in the source: valid until the next call. NULL where it did not fail. */
 const char *dot_error(struct dot_ctx *ctx);
 

@@ -56,6 +56,7 @@ impl Generator<'_> {
         self.emit(Stmt::Call {
             proc: name.clone(),
             arguments: call.arguments,
+            span: self.span,
         });
         for after in call.after {
             after(self)?;

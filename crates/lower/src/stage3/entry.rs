@@ -316,6 +316,7 @@ impl Wrapper<'_> {
         self.body.push(Stmt::Call {
             proc: callee.clone(),
             arguments,
+            span: self.span,
         });
         for ((name, _), size) in sizes.iter().zip(known) {
             self.body.push(Stmt::Assign {

@@ -1,6 +1,7 @@
 //! Runs one Imp program on the interpreter and as compiled C, and compares.
 
 pub mod programs;
+pub mod recursive;
 
 use almach_base::{Diagnostic, Name, SourceMap};
 use almach_emit::{CSource, Export, Options, Target, emit_c};
