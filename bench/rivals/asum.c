@@ -1,0 +1,44 @@
+#include "asum.h"
+#include "asum_seq.h"
+#include "almach.h"
+
+ALMACH(asum)
+
+static int64_t n;
+static float *xs;
+static float out;
+static double reference;
+
+static bool setup(int64_t size) {
+  n = size;
+  xs = room(n, sizeof *xs);
+  for (int64_t i = 0; i < n; i++) {
+    xs[i] = uniform() - 0.5f;
+  }
+  reference = 0;
+  for (int64_t i = 0; i < n; i++) reference += fabs((double)xs[i]);
+  return true;
+}
+
+static void run_almach(void) { CALL(asum, n, xs, &out); }
+static void run_almach_seq(void) { CALL(asum_seq, n, xs, &out); }
+
+static void run_plain(void) {
+  float sum = 0;
+  for (int64_t i = 0; i < n; i++) sum += fabsf(xs[i]);
+  out = sum;
+}
+
+static void run_tuned(void) {
+  float sum = 0;
+#pragma omp parallel for simd schedule(static) reduction(+ : sum)
+  for (int64_t i = 0; i < n; i++) sum += fabsf(xs[i]);
+  out = sum;
+}
+
+static double error(void) { return difference_f32(&out, &reference, 1); }
+static double bytes(void) { return 4.0 * (double)n; }
+static double flops(void) { return (double)n; }
+
+VARIANTS
+const struct workload workload = {setup, error, 1e-1, bytes, flops, variants};

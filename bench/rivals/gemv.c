@@ -1,0 +1,83 @@
+#include "gemv.h"
+#include "gemv_seq.h"
+#include "almach.h"
+
+ALMACH(gemv)
+
+static int64_t n;
+static float *a, *xs, *ys;
+static double *reference;
+/* The result of the last run: ours is a block to be released, a rival's is `own`. */
+static float *own, *found;
+static void (*release)(void *);
+
+static void forget(void) {
+  if (release != NULL) release(found);
+  release = NULL;
+}
+
+static void rival(void) {
+  forget();
+  found = own;
+}
+
+static bool setup(int64_t size) {
+  n = size;
+  a = room(n * n, sizeof *a);
+  xs = room(n, sizeof *xs);
+  ys = room(n, sizeof *ys);
+  own = room(n, sizeof *own);
+  reference = room(n, sizeof *reference);
+  for (int64_t i = 0; i < n * n; i++) a[i] = uniform();
+  for (int64_t i = 0; i < n; i++) {
+    xs[i] = uniform();
+    ys[i] = uniform();
+  }
+  for (int64_t i = 0; i < n; i++) {
+    double sum = 0;
+    for (int64_t j = 0; j < n; j++) sum += (double)a[i * n + j] * xs[j];
+    reference[i] = 1.5 * sum + 0.5 * ys[i];
+  }
+  return true;
+}
+
+static void run_almach(void) {
+  forget();
+  int64_t count;
+  CALL(gemv, n, n, a, n, xs, n, ys, &count, &found);
+  release = gemv_release;
+}
+
+static void run_almach_seq(void) {
+  forget();
+  int64_t count;
+  CALL(gemv_seq, n, n, a, n, xs, n, ys, &count, &found);
+  release = gemv_seq_release;
+}
+
+static void run_plain(void) {
+  rival();
+  for (int64_t i = 0; i < n; i++) {
+    float sum = 0;
+    for (int64_t j = 0; j < n; j++) sum += a[i * n + j] * xs[j];
+    own[i] = 1.5f * sum + 0.5f * ys[i];
+  }
+}
+
+static void run_tuned(void) {
+  rival();
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < n; i++) {
+    float sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t j = 0; j < n; j++) sum = fmaf(a[i * n + j], xs[j], sum);
+    own[i] = 1.5f * sum + 0.5f * ys[i];
+  }
+}
+
+static double error(void) { return difference_f32(found, reference, n); }
+static double bytes(void) { return 4.0 * (double)n * (double)n + 12.0 * (double)n; }
+static double flops(void) { return 2.0 * (double)n * (double)n; }
+
+VARIANTS
+const struct workload workload = {setup, error, 1e-3, bytes, flops, variants};

@@ -1,0 +1,45 @@
+#include "norm.h"
+#include "norm_seq.h"
+#include "almach.h"
+
+ALMACH(norm)
+
+static int64_t n;
+static float *xs;
+static float out;
+static double reference;
+
+static bool setup(int64_t size) {
+  n = size;
+  xs = room(n, sizeof *xs);
+  for (int64_t i = 0; i < n; i++) {
+    xs[i] = uniform();
+  }
+  reference = 0;
+  for (int64_t i = 0; i < n; i++) reference += (double)xs[i] * xs[i];
+  reference = sqrt(reference);
+  return true;
+}
+
+static void run_almach(void) { CALL(norm, n, xs, &out); }
+static void run_almach_seq(void) { CALL(norm_seq, n, xs, &out); }
+
+static void run_plain(void) {
+  float sum = 0;
+  for (int64_t i = 0; i < n; i++) sum += xs[i] * xs[i];
+  out = sqrtf(sum);
+}
+
+static void run_tuned(void) {
+  float sum = 0;
+#pragma omp parallel for simd schedule(static) reduction(+ : sum)
+  for (int64_t i = 0; i < n; i++) sum = fmaf(xs[i], xs[i], sum);
+  out = sqrtf(sum);
+}
+
+static double error(void) { return difference_f32(&out, &reference, 1); }
+static double bytes(void) { return 4.0 * (double)n; }
+static double flops(void) { return 2.0 * (double)n; }
+
+VARIANTS
+const struct workload workload = {setup, error, 1e-1, bytes, flops, variants};

@@ -1,0 +1,66 @@
+#include "scal.h"
+#include "scal_seq.h"
+#include "almach.h"
+
+ALMACH(scal)
+
+static int64_t n;
+static float *xs;
+static double *reference;
+/* The result of the last run: ours is a block to be released, a rival's is `own`. */
+static float *own, *found;
+static void (*release)(void *);
+
+static void forget(void) {
+  if (release != NULL) release(found);
+  release = NULL;
+}
+
+static void rival(void) {
+  forget();
+  found = own;
+}
+
+static bool setup(int64_t size) {
+  n = size;
+  xs = room(n, sizeof *xs);
+  own = room(n, sizeof *own);
+  reference = room(n, sizeof *reference);
+  for (int64_t i = 0; i < n; i++) {
+    xs[i] = uniform();
+    reference[i] = (double)1.7f * xs[i];
+  }
+  return true;
+}
+
+static void run_almach(void) {
+  forget();
+  int64_t count;
+  CALL(scal, n, xs, &count, &found);
+  release = scal_release;
+}
+
+static void run_almach_seq(void) {
+  forget();
+  int64_t count;
+  CALL(scal_seq, n, xs, &count, &found);
+  release = scal_seq_release;
+}
+
+static void run_plain(void) {
+  rival();
+  for (int64_t i = 0; i < n; i++) own[i] = 1.7f * xs[i];
+}
+
+static void run_tuned(void) {
+  rival();
+#pragma omp parallel for simd schedule(static)
+  for (int64_t i = 0; i < n; i++) own[i] = 1.7f * xs[i];
+}
+
+static double error(void) { return difference_f32(found, reference, n); }
+static double bytes(void) { return 8.0 * (double)n; }
+static double flops(void) { return (double)n; }
+
+VARIANTS
+const struct workload workload = {setup, error, 1e-4, bytes, flops, variants};

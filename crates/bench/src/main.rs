@@ -1,0 +1,87 @@
+//! `bench/run`: builds every workload and its rivals, runs them in turn in one program each, and writes the times as CSV,
+//! Markdown and a chart. See `bench/README.md`.
+
+mod chart;
+mod measure;
+mod report;
+mod suite;
+
+use clap::Parser;
+use measure::{Ceilings, Measured, Tools};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(about = "Measures Almach against hand-written C", version)]
+struct Options {
+    /// Workloads to run; all where none is named
+    names: Vec<String>,
+    /// Seconds to measure each workload for
+    #[arg(long, default_value_t = 3.0)]
+    seconds: f64,
+    /// Divides the sizes of all workloads
+    #[arg(long, default_value_t = 1)]
+    divide: u64,
+    /// The almach command
+    #[arg(long, default_value = "target/release/almach")]
+    almach: PathBuf,
+    /// The folder with workloads and rivals
+    #[arg(long, default_value = "bench")]
+    folder: PathBuf,
+    /// Where to build and to write results
+    #[arg(long, default_value = "target/bench")]
+    out: PathBuf,
+    /// The C compiler of the rivals
+    #[arg(long, default_value = "cc")]
+    cc: String,
+}
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    match run(&options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            say(&format!("error: {message}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Progress, on standard error.
+fn say(line: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+fn run(options: &Options) -> Result<(), String> {
+    let selected = suite::select(&options.names)?;
+    let tools = Tools::new(&options.almach, &options.folder, &options.out, &options.cc)?;
+    let ceilings = Ceilings::measure(&tools, options.seconds.min(2.0))?;
+    say(&ceilings.to_string());
+    let mut all: Vec<Measured> = Vec::new();
+    let mut failures = Vec::new();
+    for workload in selected {
+        let size = (workload.size / options.divide).max(1);
+        match measure::measure(&tools, workload, size, options.seconds) {
+            Ok(measured) => {
+                say(&report::line(&measured, &ceilings));
+                all.push(measured);
+            }
+            Err(message) => {
+                say(&format!("{}: {message}", workload.name));
+                failures.push(workload.name);
+            }
+        }
+    }
+    let write = |name: &str, text: String| {
+        std::fs::write(options.out.join(name), text).map_err(|error| format!("{name}: {error}"))
+    };
+    write("results.csv", report::csv(&all))?;
+    write("results.md", report::markdown(&all, &ceilings))?;
+    write("results.svg", chart::draw(&all))?;
+    say(&report::summary(&all));
+    match failures.is_empty() {
+        true => Ok(()),
+        false => Err(format!("not measured: {}", failures.join(", "))),
+    }
+}

@@ -1,0 +1,196 @@
+//! Building and running.
+
+use crate::suite::Workload;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What the suite is built with, and where.
+pub struct Tools {
+    almach: PathBuf,
+    folder: PathBuf,
+    out: PathBuf,
+    cc: String,
+}
+
+/// The times of one workload: by variant, nanoseconds per run.
+pub struct Measured {
+    pub name: &'static str,
+    pub size: u64,
+    pub bytes: f64,
+    pub flops: f64,
+    times: BTreeMap<String, Vec<f64>>,
+}
+
+/// What the machine reached in the same run.
+pub struct Ceilings {
+    /// Bytes per nanosecond.
+    pub read: f64,
+    pub copy: f64,
+    pub stream: f64,
+    /// Operations per nanosecond.
+    pub fma: f64,
+}
+
+const SIZE_OF_CEILINGS: u64 = 1 << 25;
+
+impl Tools {
+    pub fn new(almach: &Path, folder: &Path, out: &Path, cc: &str) -> Result<Tools, String> {
+        std::fs::create_dir_all(out).map_err(|error| format!("{}: {error}", out.display()))?;
+        let absolute = |path: &Path| {
+            path.canonicalize()
+                .map_err(|error| format!("{}: {error}", path.display()))
+        };
+        Ok(Tools {
+            almach: absolute(almach)?,
+            folder: absolute(folder)?,
+            out: absolute(out)?,
+            cc: cc.to_string(),
+        })
+    }
+
+    fn library(&self, program: &str, backend: &str, name: &str) -> Result<PathBuf, String> {
+        let target = self.out.join(name);
+        let mut command = Command::new(&self.almach);
+        command
+            .arg("build")
+            .arg(self.folder.join("workloads").join(format!("{program}.alm")))
+            .args(["--backend", backend, "-o"])
+            .arg(&target);
+        output(&mut command)?;
+        Ok(target.with_extension("so"))
+    }
+
+    fn compile(&self, program: &str, libraries: &[PathBuf]) -> Result<PathBuf, String> {
+        let rivals = self.folder.join("rivals");
+        let target = self.out.join(format!("bench_{program}"));
+        let mut command = Command::new(&self.cc);
+        command
+            .args([
+                "-std=gnu11",
+                "-O3",
+                "-march=native",
+                "-ffp-contract=off",
+                "-fopenmp",
+                "-Wall",
+            ])
+            .args(["-Wextra", "-fno-math-errno"])
+            .arg("-I")
+            .arg(&self.out)
+            .arg(rivals.join(format!("{program}.c")))
+            .arg(rivals.join("harness.c"))
+            .args(libraries)
+            .arg(format!("-Wl,-rpath,{}", self.out.display()))
+            .args(["-lm", "-o"])
+            .arg(&target);
+        output(&mut command)?;
+        Ok(target)
+    }
+
+    /// Runs a workload's program and reads what it prints.
+    fn times(&self, program: &Path, size: u64, seconds: f64) -> Result<BTreeMap<String, Vec<f64>>, String> {
+        let mut command = Command::new(program);
+        command.args([size.to_string(), seconds.to_string()]);
+        let text = output(&mut command)?;
+        let mut times: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        for line in text.lines() {
+            let value = line
+                .split_once(' ')
+                .and_then(|(name, value)| Some((name, value.parse().ok()?)));
+            let (name, value) = value.ok_or_else(|| format!("not understood: {line}"))?;
+            times.entry(name.to_string()).or_default().push(value);
+        }
+        Ok(times)
+    }
+}
+
+/// Runs a command to its end; what it says where it fails is the error.
+fn output(command: &mut Command) -> Result<String, String> {
+    let output = command
+        .output()
+        .map_err(|error| format!("{}: {error}", command.get_program().display()))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    match output.status.success() {
+        true => Ok(text(&output.stdout)),
+        false => Err(format!(
+            "{} failed: {}",
+            command.get_program().display(),
+            text(&output.stderr).trim()
+        )),
+    }
+}
+
+pub fn measure(tools: &Tools, workload: &Workload, size: u64, seconds: f64) -> Result<Measured, String> {
+    let program = workload.program;
+    let libraries = [
+        tools.library(program, "openmp", program)?,
+        tools.library(program, "c", &format!("{program}_seq"))?,
+    ];
+    let binary = tools.compile(program, &libraries)?;
+    let mut times = tools.times(&binary, size, seconds)?;
+    let mut only = |name: &str| times.remove(name).and_then(|values| values.first().copied());
+    Ok(Measured {
+        name: workload.name,
+        size,
+        bytes: only("bytes").unwrap_or(0.0),
+        flops: only("flops").unwrap_or(0.0),
+        times,
+    })
+}
+
+impl Measured {
+    /// The median time of a variant.
+    pub fn median(&self, variant: &str) -> f64 {
+        self.times.get(variant).map_or(f64::NAN, |times| median(times))
+    }
+
+    /// How many times faster one variant is than another.
+    pub fn ratio(&self, ours: &str, theirs: &str) -> f64 {
+        self.median(theirs) / self.median(ours)
+    }
+
+    /// The least time the machine could need.
+    pub fn floor(&self, ceilings: &Ceilings) -> f64 {
+        (self.bytes / ceilings.read.max(ceilings.stream)).max(self.flops / ceilings.fma)
+    }
+}
+
+pub fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    match (sorted.get(middle), sorted.len() % 2) {
+        (Some(value), 1) => *value,
+        (Some(upper), _) => (upper + sorted.get(middle.wrapping_sub(1)).unwrap_or(upper)) / 2.0,
+        (None, _) => f64::NAN,
+    }
+}
+
+impl Ceilings {
+    pub fn measure(tools: &Tools, seconds: f64) -> Result<Ceilings, String> {
+        let binary = tools.compile("ceilings", &[])?;
+        let times = tools.times(&binary, SIZE_OF_CEILINGS, seconds)?;
+        let best = |name: &str| {
+            let values = times.get(name).map_or(&[][..], |values| values);
+            values.iter().copied().fold(f64::INFINITY, f64::min)
+        };
+        let bytes = 4.0 * SIZE_OF_CEILINGS as f64;
+        Ok(Ceilings {
+            read: bytes / best("read"),
+            copy: 2.0 * bytes / best("copy"),
+            stream: 2.0 * bytes / best("stream"),
+            fma: best("flops") / best("fma"),
+        })
+    }
+}
+
+impl fmt::Display for Ceilings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "this machine: read {:.1} GB/s, copy {:.1} GB/s, copy past the cache {:.1} GB/s, {:.0} GFLOP/s (f32)",
+            self.read, self.copy, self.stream, self.fma
+        )
+    }
+}
