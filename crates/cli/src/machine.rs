@@ -4,6 +4,7 @@ use crate::native::Native;
 use crate::options::Backend;
 use crate::program::Program;
 use crate::terminal;
+use crate::times::Times;
 use almach_base::Diagnostic;
 use almach_base::codes::bugs::COMPILER_BUG;
 use almach_base::codes::cli::NO_C_COMPILER;
@@ -11,7 +12,7 @@ use almach_base::codes::concreteness::NOT_COMPILED_YET;
 use almach_core::check::Checked;
 use almach_core::interp::{Host, Interpreter, Limits};
 use almach_core::{Entry, Program as Core};
-use almach_driver::back::{self, Target};
+use almach_driver::back::{self, Lowered, Target};
 use almach_value::{Extent, Value, ValueType, print};
 
 pub enum Machine {
@@ -25,6 +26,42 @@ pub struct RunSettings {
     /// What runs it; without one, the best that can run this program here.
     pub backend: Option<Backend>,
     pub max_depth: Option<usize>,
+    pub checks: Checks,
+}
+
+/// What becomes of the run-time checks that the compiler could not prove.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Checks {
+    #[default]
+    Keep,
+    /// The user said `--unchecked`.
+    LeaveOut,
+}
+
+impl Checks {
+    pub fn unless(unchecked: bool) -> Checks {
+        match unchecked {
+            true => Checks::LeaveOut,
+            false => Checks::Keep,
+        }
+    }
+
+    /// A program without its checks, where that is what the user wants; it is said.
+    pub fn apply(self, lowered: Lowered) -> Result<Lowered, Vec<Diagnostic>> {
+        match self {
+            Checks::Keep => Ok(lowered),
+            Checks::LeaveOut => {
+                let (lowered, count) = back::unchecked(lowered)?;
+                terminal::complain(&match count {
+                    0 => "note: --unchecked: no run-time check was left to remove".to_owned(),
+                    _ => format!(
+                        "note: --unchecked: {count} run-time checks are left out; where one would have failed, anything may happen"
+                    ),
+                });
+                Ok(lowered)
+            }
+        }
+    }
 }
 
 impl Machine {
@@ -34,12 +71,13 @@ impl Machine {
         core: &Checked<Core>,
         entries: &[&Entry],
         settings: RunSettings,
+        times: &mut Times,
     ) -> Result<Machine, Diagnostic> {
         match settings.backend {
             Some(Backend::Interp) => interpreter(core, settings),
-            Some(Backend::C) => native(program, core, entries, Target::C, settings),
-            Some(Backend::Openmp) => native(program, core, entries, Target::OpenMp, settings),
-            None => native(program, core, entries, Target::OpenMp, settings).or_else(|problem| {
+            Some(Backend::C) => native(program, core, entries, Target::C, settings, times),
+            Some(Backend::Openmp) => native(program, core, entries, Target::OpenMp, settings, times),
+            None => native(program, core, entries, Target::OpenMp, settings, times).or_else(|problem| {
                 let reason = reason_to_interpret(&problem).ok_or(problem)?;
                 terminal::complain(&format!("note: interpreting, since {reason}"));
                 interpreter(core, settings)
@@ -63,9 +101,17 @@ fn native(
     entries: &[&Entry],
     target: Target,
     settings: RunSettings,
+    times: &mut Times,
 ) -> Result<Machine, Diagnostic> {
-    back::strategy(core.clone(), back::machine(target))
-        .and_then(|strategy| Native::new(&strategy, entries, program.sources(), target, settings.max_depth))
+    back::rewritten(core.clone())
+        .and_then(|rewritten| {
+            times.lap("rewrites");
+            back::chosen(rewritten, back::machine(target))
+        })
+        .and_then(|strategy| {
+            times.lap("strategy");
+            Native::new(&strategy, entries, program.sources(), target, settings, times)
+        })
         .map(|native| Machine::Native(Box::new(native)))
         .map_err(first)
 }
@@ -117,6 +163,9 @@ fn first(diagnostics: Vec<Diagnostic>) -> Diagnostic {
 }
 
 fn interpreter(core: &Core, settings: RunSettings) -> Result<Machine, Diagnostic> {
+    if settings.checks == Checks::LeaveOut {
+        terminal::complain("note: --unchecked: the interpreter checks everything");
+    }
     let mut limits = Limits::default();
     if let Some(depth) = settings.max_depth {
         limits.depth = depth;

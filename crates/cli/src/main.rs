@@ -13,6 +13,7 @@ mod native;
 mod options;
 mod program;
 mod terminal;
+mod times;
 
 use clap::Parser;
 use failure::Outcome;

@@ -1,11 +1,13 @@
 //! A program as native code: lowered, compiled by the C compiler, loaded, called.
 
+use crate::machine::RunSettings;
+use crate::times::Times;
 use almach_base::{Diagnostic, SourceMap, Span, compiler_bug};
 use almach_core::Program as Core;
 use almach_core::check::Checked;
 use almach_driver::back::{self, Target};
 use almach_imp::interface::Entry;
-use almach_native::{Library, Toolchain};
+use almach_native::{Library, Origin, Toolchain};
 use almach_value::Value;
 use std::cell::RefCell;
 
@@ -22,17 +24,25 @@ impl Native {
         entries: &[&almach_core::Entry],
         sources: &SourceMap,
         target: Target,
-        max_depth: Option<usize>,
+        settings: RunSettings,
+        times: &mut Times,
     ) -> Result<Native, Vec<Diagnostic>> {
         let native = |diagnostic: Box<Diagnostic>| vec![*diagnostic];
         let toolchain = Toolchain::find().map_err(native)?;
-        let lowered = back::lowered(strategy, entries)?;
+        let lowered = settings.checks.apply(back::lowered(strategy, entries)?)?;
+        times.lap("lower");
         let source = back::c_source(&lowered, sources, "program", target)?;
+        times.lap("emit");
         let compiled = toolchain.library(&source, target, &[]).map_err(native)?;
+        times.lap(match compiled.origin {
+            Origin::Cache => "cache",
+            Origin::Compiler => "C compiler",
+        });
         let mut library = Library::load(&compiled.path, source.interface).map_err(native)?;
-        if let Some(depth) = max_depth {
+        if let Some(depth) = settings.max_depth {
             library.set_max_depth(depth);
         }
+        times.lap("load");
         Ok(Native {
             entries: lowered.entries,
             library: RefCell::new(library),

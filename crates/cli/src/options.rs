@@ -85,6 +85,10 @@ pub struct RunOptions {
     /// How many calls may be open at once before a recursion is stopped
     #[arg(long)]
     pub max_depth: Option<usize>,
+    /// Leave out the run-time checks that are left (bounds, sizes, division, asserts). Where one would have failed, anything may
+    /// happen
+    #[arg(long)]
+    pub unchecked: bool,
 }
 
 #[derive(Args, Debug)]
@@ -96,6 +100,10 @@ pub struct BuildOptions {
     /// What it is built for
     #[arg(long, value_enum, default_value_t = Backend::Openmp)]
     pub backend: Backend,
+    /// Leave out the run-time checks that are left (bounds, sizes, division, asserts). Where one would have failed, anything may
+    /// happen
+    #[arg(long)]
+    pub unchecked: bool,
 }
 
 #[derive(Args, Debug)]
@@ -138,6 +146,10 @@ pub struct BenchOptions {
     /// The seed of generated inputs
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// Leave out the run-time checks that are left (bounds, sizes, division, asserts). Where one would have failed, anything may
+    /// happen
+    #[arg(long)]
+    pub unchecked: bool,
 }
 
 #[derive(Args, Debug)]

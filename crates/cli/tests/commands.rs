@@ -56,6 +56,78 @@ fn run_gives_the_same_on_every_back_end() {
     }
 }
 
+/// The names in front of `--time`'s numbers.
+fn laps(folder: &Folder, args: &[&str]) -> Vec<String> {
+    let output = almach(folder.path(), &strings(args));
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let name = |line: &str| Some(line.trim().rsplit_once("  ")?.0.trim().to_owned());
+    text.lines()
+        .filter(|line| line.ends_with(" ms"))
+        .filter_map(name)
+        .collect()
+}
+
+#[test]
+fn time_says_where_it_went() {
+    let folder = Folder::new();
+    folder.write("half.alm", b"entry main (x: i32): i32 = x / 2\n");
+    let args = ["run", "half.alm", "8", "--time", "--backend", "c"];
+    let setting = format!("ALMACH_CACHE={}", folder.path().join("cache").display());
+    let first = support::almach_with(folder.path(), &[setting], &strings(&args));
+    let first = String::from_utf8_lossy(&first.stderr).into_owned();
+    let stages = [
+        "parse",
+        "types",
+        "elaborate",
+        "arguments",
+        "rewrites",
+        "strategy",
+        "lower",
+        "emit",
+        "C compiler",
+        "load",
+        "run",
+        "result",
+        "total",
+    ];
+    let mut at = 0;
+    for stage in stages {
+        let found = first[at..].find(&format!("{stage}  "));
+        at += found.unwrap_or_else(|| panic!("no `{stage}` in order in\n{first}"));
+    }
+    let interpreted = laps(
+        &folder,
+        &["run", "half.alm", "8", "--time", "--backend", "interp"],
+    );
+    assert_eq!(
+        interpreted,
+        [
+            "parse",
+            "types",
+            "elaborate",
+            "arguments",
+            "run",
+            "result",
+            "total"
+        ]
+    );
+}
+
+#[test]
+fn unchecked_leaves_out_checks_and_says_so() {
+    let folder = Folder::new();
+    folder.write("pick.alm", b"entry main (xs: []i32) (i: i64): i32 = xs[i]\n");
+    let args = ["run", "pick.alm", "[7, 8]", "1", "--backend", "c", "--unchecked"];
+    let ran = almach(folder.path(), &strings(&args));
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), "8\n");
+    assert!(String::from_utf8_lossy(&ran.stderr).contains("--unchecked: 1 run-time check"));
+    output(&folder, &["build", "pick.alm", "-o", "checked"]);
+    output(&folder, &["build", "pick.alm", "-o", "unchecked", "--unchecked"]);
+    let text = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    assert!(text("checked.c").contains("out of bounds"));
+    assert!(!text("unchecked.c").contains("out of bounds"));
+}
+
 #[test]
 fn values_come_from_files_and_go_to_files() {
     let folder = Folder::new();

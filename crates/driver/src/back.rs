@@ -4,11 +4,12 @@ use almach_base::{Diagnostic, SourceMap, compiler_bug};
 use almach_core::check::{Checked, check};
 use almach_core::{Entry, Program};
 use almach_emit::{CSource, Export, Options, emit_c};
-use almach_lower::{Lowered, lower};
+use almach_lower::lower;
 use almach_rewrite::{Log, pipelines, run};
 use almach_strategy::choose;
 
 pub use almach_emit::Target;
+pub use almach_lower::Lowered;
 pub use almach_strategy::Machine;
 
 /// The machine that a target's code runs on.
@@ -21,8 +22,16 @@ pub fn machine(target: Target) -> Machine {
 
 /// The strategy program: Core after the rewrites, with a level on every operation.
 pub fn strategy(core: Checked<Program>, machine: Machine) -> Result<Checked<Program>, Vec<Diagnostic>> {
-    let rewritten =
-        run(core, pipelines::STANDARD, &mut Log::default()).map_err(|failure| vec![failure.diagnostic])?;
+    chosen(rewritten(core)?, machine)
+}
+
+/// Core after the rewrites.
+pub fn rewritten(core: Checked<Program>) -> Result<Checked<Program>, Vec<Diagnostic>> {
+    run(core, pipelines::STANDARD, &mut Log::default()).map_err(|failure| vec![failure.diagnostic])
+}
+
+/// A rewritten program with a level on every operation.
+pub fn chosen(rewritten: Checked<Program>, machine: Machine) -> Result<Checked<Program>, Vec<Diagnostic>> {
     check(choose(rewritten.into_inner(), machine), "strategy").map_err(|failure| vec![failure.diagnostic])
 }
 
@@ -30,6 +39,12 @@ pub fn strategy(core: Checked<Program>, machine: Machine) -> Result<Checked<Prog
 pub fn lowered(strategy: &Checked<Program>, entries: &[&Entry]) -> Result<Lowered, Vec<Diagnostic>> {
     let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
     lower(strategy, &names)
+}
+
+/// Without the run-time checks that are left, and how many those were. What a check guarded, memory included, is then up to
+/// whoever asked for this.
+pub fn unchecked(lowered: Lowered) -> Result<(Lowered, usize), Vec<Diagnostic>> {
+    almach_lower::without_checks(lowered)
 }
 
 /// C for lowered entries. `name` starts the names of all that is exported.

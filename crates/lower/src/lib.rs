@@ -12,6 +12,7 @@ mod stage1;
 mod stage2;
 mod stage3;
 mod tidy;
+mod unchecked;
 
 use almach_base::{Diagnostic, Span};
 use almach_core::visit::{Substitution, Walk, walk_function, walk_function_mut};
@@ -19,6 +20,8 @@ use almach_core::{Atom, Program, Var};
 use almach_imp::interface::Entry;
 use error::{Lowering, bug, bug_diagnostic};
 use std::collections::HashMap;
+
+pub use unchecked::without_checks;
 
 /// Entry points at every stage.
 #[derive(Clone, Debug)]

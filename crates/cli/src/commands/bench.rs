@@ -4,10 +4,11 @@ use crate::arguments;
 use crate::commands::run::outcome_of;
 use crate::failure::{Outcome, complaint};
 use crate::generate::{Generator, Sizes};
-use crate::machine::{Machine, RunSettings};
+use crate::machine::{Checks, Machine, RunSettings};
 use crate::options::BenchOptions;
 use crate::program::{Program, choose_entry};
 use crate::terminal::{self, Style};
+use crate::times::Times;
 use almach_base::Diagnostic;
 use almach_base::codes::cli as codes;
 use almach_core::check::Checked;
@@ -49,7 +50,9 @@ fn bench(program: &Program, core: &Checked<Core>, options: &BenchOptions) -> Res
         RunSettings {
             backend: options.backend,
             max_depth: None,
+            checks: Checks::unless(options.unchecked),
         },
+        &mut Times::new(),
     )?;
     let inputs: Vec<Vec<Value>> = entries
         .iter()

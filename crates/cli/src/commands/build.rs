@@ -2,6 +2,7 @@
 
 use crate::failure::{Outcome, complaint};
 use crate::files;
+use crate::machine::Checks;
 use crate::options::{Backend, BuildOptions};
 use crate::program::Program;
 use crate::terminal::{self, Style};
@@ -56,7 +57,7 @@ fn build(
     }
     let strategy = back::strategy(core, back::machine(target))?;
     let entries: Vec<&Entry> = strategy.entries.iter().collect();
-    let lowered = back::lowered(&strategy, &entries)?;
+    let lowered = Checks::unless(options.unchecked).apply(back::lowered(&strategy, &entries)?)?;
     let name = options
         .output
         .file_name()

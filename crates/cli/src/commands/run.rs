@@ -3,23 +3,23 @@
 use crate::arguments;
 use crate::failure::Outcome;
 use crate::files;
-use crate::machine::{Machine, RunSettings};
+use crate::machine::{Checks, Machine, RunSettings};
 use crate::options::RunOptions;
-use crate::program::{Program, choose_entry};
+use crate::program::{Program, choose_entry, read};
 use crate::terminal::{self, LONGEST, Style};
+use crate::times::Times;
 use almach_base::codes::bugs::COMPILER_BUG;
 use almach_base::{Code, Diagnostic};
 use almach_core::Entry;
 use almach_value::{Extent, Value, print};
-use std::time::Instant;
+use std::path::Path;
 
 pub fn run(options: &RunOptions, style: Style) -> Outcome {
     let mut times = Times::new();
-    let program = match Program::open(&options.file, style) {
+    let program = match open(&options.file, style, &mut times) {
         Ok(program) => program,
         Err(outcome) => return outcome,
     };
-    times.lap("check");
     let core = match program.core(style) {
         Ok(core) => core,
         Err(outcome) => return outcome,
@@ -27,17 +27,17 @@ pub fn run(options: &RunOptions, style: Style) -> Outcome {
     times.lap("elaborate");
     let result = choose_entry(&core, options.entry.as_deref()).and_then(|entry| {
         let args = arguments::read_all(entry, &options.args)?;
-        times.lap("read arguments");
+        times.lap("arguments");
         let settings = RunSettings {
             backend: options.backend,
             max_depth: options.max_depth,
+            checks: Checks::unless(options.unchecked),
         };
-        let machine = Machine::new(&program, &core, &[entry], settings)?;
-        times.lap("compile");
+        let machine = Machine::new(&program, &core, &[entry], settings, &mut times)?;
         let value = machine.call(&entry.name, args)?;
         times.lap("run");
         deliver(entry, &value, options)?;
-        times.lap("write result");
+        times.lap("result");
         Ok(())
     });
     if options.time {
@@ -51,6 +51,20 @@ pub fn run(options: &RunOptions, style: Style) -> Outcome {
             outcome
         }
     }
+}
+
+/// Reads and checks a program, a lap each.
+fn open(path: &Path, style: Style, times: &mut Times) -> Result<Program, Outcome> {
+    if path.extension().is_some_and(|ending| ending == "core") {
+        let program = Program::open(path, style)?;
+        times.lap("parse");
+        return Ok(program);
+    }
+    let loaded = read(path, style)?;
+    times.lap("parse");
+    let program = Program::check(loaded, Vec::new(), style)?;
+    times.lap("types");
+    Ok(program)
 }
 
 /// Run-time errors are the program's failure; the others blame the command line or the compiler.
@@ -76,34 +90,6 @@ fn deliver(entry: &Entry, value: &Value, options: &RunOptions) -> Result<(), Dia
         None => {
             terminal::say(&print(value, &entry.result, Extent::Full));
             Ok(())
-        }
-    }
-}
-
-/// Where the time went, for `--time`.
-struct Times {
-    last: Instant,
-    laps: Vec<(&'static str, f64)>,
-}
-
-impl Times {
-    fn new() -> Times {
-        Times {
-            last: Instant::now(),
-            laps: Vec::new(),
-        }
-    }
-
-    fn lap(&mut self, name: &'static str) {
-        let now = Instant::now();
-        self.laps
-            .push((name, now.duration_since(self.last).as_secs_f64() * 1e3));
-        self.last = now;
-    }
-
-    fn report(&self) {
-        for (name, milliseconds) in &self.laps {
-            terminal::complain(&format!("{name:>16}  {milliseconds:10.3} ms"));
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::machine::{Machine, RunSettings, runnable};
 use crate::options::{Backend, TestOptions};
 use crate::program::{self, Program};
 use crate::terminal::{self, Style};
+use crate::times::Times;
 use almach_base::codes::cli as codes;
 use almach_base::{Diagnostic, Name, SourceMap, compiler_bug, render};
 use almach_core::check::Checked;
@@ -121,12 +122,12 @@ impl Suite {
     fn new(program: Program, core: Checked<Core>, backend: Backend, style: Style) -> Suite {
         let settings = RunSettings {
             backend: Some(backend),
-            max_depth: None,
+            ..RunSettings::default()
         };
         let (entries, machine) = match runnable(&core, core.entries.iter().collect(), backend) {
             Ok(entries) => (
                 entries.iter().map(|entry| entry.name.clone()).collect(),
-                Machine::new(&program, &core, &entries, settings),
+                Machine::new(&program, &core, &entries, settings, &mut Times::new()),
             ),
             Err(problem) => (
                 core.entries.iter().map(|entry| entry.name.clone()).collect(),

@@ -102,6 +102,10 @@ impl Generator {
     }
 
     fn filter_map(&mut self, own: &Ty, element: &Ty, depth: usize) -> Node {
+        // Arrays in a `Maybe` have sizes of their own.
+        if matches!(element, Ty::Array(..)) {
+            return self.filter(own, element, depth);
+        }
         let from = self.plain();
         let name = self.fresh();
         let wanted = Ty::Maybe(Box::new(element.clone()));

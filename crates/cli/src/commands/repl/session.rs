@@ -4,6 +4,7 @@ use crate::machine::{Machine, RunSettings};
 use crate::options::Backend;
 use crate::program::{Disk, Program};
 use crate::terminal::{self, LONGEST, Style};
+use crate::times::Times;
 use almach_base::{Diagnostic, Name, SourceMap};
 use almach_driver::{Extra, ExtraKind, Front, front, load};
 use almach_syntax::ast::Item;
@@ -132,9 +133,9 @@ impl Session {
         // Typed lines are short; waiting for a C compiler would cost more than it saves.
         let settings = RunSettings {
             backend: Some(Backend::Interp),
-            max_depth: None,
+            ..RunSettings::default()
         };
-        let result = Machine::new(&program, &core, &[entry], settings)
+        let result = Machine::new(&program, &core, &[entry], settings, &mut Times::new())
             .and_then(|machine| machine.call(&entry.name, Vec::new()));
         match result {
             Ok(value) => terminal::say(&print(
