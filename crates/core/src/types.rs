@@ -117,8 +117,13 @@ pub fn substitute_size(size: &Size, replacement: &dyn Fn(&Var) -> Option<Size>) 
     size.substitute(replacement)
 }
 
-/// A size provably not negative: a sum of products of things that are not negative.
+/// A size provably not negative: a sum of products of things that are not negative, where `n - m*(n/m)` is a remainder.
 pub fn provably_not_negative(size: &Size, not_negative: &dyn Fn(&Var) -> bool) -> bool {
+    let is_sum = |size: &Size| sum_is_not_negative(size, not_negative);
+    is_sum(size) || size.terms().iter().any(|(_, factor)| *factor < 0) && is_sum(&size.with_remainders())
+}
+
+fn sum_is_not_negative(size: &Size, not_negative: &dyn Fn(&Var) -> bool) -> bool {
     size.terms().iter().all(|(monomial, coefficient)| {
         *coefficient >= 0
             && monomial.factors().iter().all(|(atom, power)| {

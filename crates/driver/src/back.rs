@@ -6,11 +6,11 @@ use almach_core::{Entry, Program};
 use almach_emit::{CSource, Export, Options, emit_c};
 use almach_lower::lower;
 use almach_rewrite::{Log, pipelines, run};
-use almach_strategy::choose;
+use almach_strategy::{Chosen, choose};
 
 pub use almach_emit::Target;
 pub use almach_lower::Lowered;
-pub use almach_strategy::Machine;
+pub use almach_strategy::{Choice, Decision, Machine};
 
 /// The machine that a target's code runs on.
 pub fn machine(target: Target) -> Machine {
@@ -32,7 +32,39 @@ pub fn rewritten(core: Checked<Program>) -> Result<Checked<Program>, Vec<Diagnos
 
 /// A rewritten program with a level on every operation.
 pub fn chosen(rewritten: Checked<Program>, machine: Machine) -> Result<Checked<Program>, Vec<Diagnostic>> {
-    check(choose(rewritten.into_inner(), machine), "strategy").map_err(|failure| vec![failure.diagnostic])
+    decided(rewritten, machine).map(|(program, _)| program)
+}
+
+fn decided(
+    rewritten: Checked<Program>,
+    machine: Machine,
+) -> Result<(Checked<Program>, Vec<Decision>), Vec<Diagnostic>> {
+    let Chosen { program, decisions } =
+        choose(rewritten.into_inner(), machine).map_err(|diagnostic| vec![*diagnostic])?;
+    let program = check(program, "strategy").map_err(|failure| vec![failure.diagnostic])?;
+    Ok((program, decisions))
+}
+
+/// A strategy program with the story of how it came about.
+pub struct Explained {
+    pub program: Checked<Program>,
+    /// What the rewrites did before a strategy was chosen.
+    pub rewrites: Log,
+    /// What was decided for each operation, and why.
+    pub decisions: Vec<Decision>,
+}
+
+/// The strategy program, and what was decided on the way.
+pub fn explained_strategy(core: Checked<Program>, machine: Machine) -> Result<Explained, Vec<Diagnostic>> {
+    let mut rewrites = Log::default();
+    let rewritten =
+        run(core, pipelines::STANDARD, &mut rewrites).map_err(|failure| vec![failure.diagnostic])?;
+    let (program, decisions) = decided(rewritten, machine)?;
+    Ok(Explained {
+        program,
+        rewrites,
+        decisions,
+    })
 }
 
 /// Entries of a strategy program at every later stage.

@@ -10,6 +10,16 @@
 //! }
 //! ```
 //!
+//! The same where every cell of the next state is made from that cell of the last one and from nothing else of it, as by a
+//! `map` over the state:
+//!
+//! ```text
+//! for i < n {                                             for i < n {
+//!   simd for l < 64 { next[l] = state[l] + xs[64*i + l] }   simd for l < 64 { state[l] = state[l] + xs[64*i + l] }
+//!   swap state, next                                 ~~>  }
+//! }
+//! ```
+//!
 //! A temporary that is only filled to be copied elsewhere is left out as well: what fills it fills the other place.
 //!
 //! Removes: copies, swaps, buffers. Introduces: nothing. Guarantees: the same results; accesses of a parallel loop stay
@@ -170,9 +180,112 @@ fn update_in_place(body: &mut Vec<Stmt>, whole: &Whole) {
             state: &state,
             next: &next,
         };
-        if let Some((mut rewritten, Phase::Next)) = rewriter.block(before, Phase::State) {
+        let rewritten = match rewriter.block(before, Phase::State) {
+            Some((rewritten, Phase::Next)) => Some(rewritten),
+            _ => cell_by_cell(before, &state, &next),
+        };
+        if let Some(mut rewritten) = rewritten {
             rewritten.extend(after.iter().cloned());
             *body = rewritten;
+        }
+    }
+}
+
+/// The statements with one buffer for both, where one nest of loops makes every cell of `next` from that cell of `state`.
+fn cell_by_cell(stmts: &[Stmt], state: &Name, next: &Name) -> Option<Vec<Stmt>> {
+    let makes = |stmt: &&Stmt| mentions(stmt, next);
+    let nest = stmts.iter().position(|stmt| makes(&stmt))?;
+    let (before, after) = (stmts.get(..nest)?, stmts.get(nest + 1..)?);
+    if before.iter().any(|stmt| writes(stmt, state))
+        || after
+            .iter()
+            .any(|stmt| mentions(stmt, next) || mentions(stmt, state))
+    {
+        return None;
+    }
+    let made = stmts.get(nest)?;
+    let mut loops = Vec::new();
+    if !makes_each_cell(made, state, next, &mut loops) {
+        return None;
+    }
+    let mut result = before.to_vec();
+    result.push(renamed(made, next, state));
+    result.extend(after.iter().cloned());
+    Some(result)
+}
+
+/// Whether a nest of loops stores to every cell of `next` once, at the cell's own place in the nest, and reads `state` only
+/// there and before.
+fn makes_each_cell(stmt: &Stmt, state: &Name, next: &Name, loops: &mut Vec<(Name, Index)>) -> bool {
+    let Stmt::For {
+        index, count, body, ..
+    } = stmt
+    else {
+        return false;
+    };
+    if count
+        .free_vars()
+        .any(|var| loops.iter().any(|(outer, _)| outer == var))
+    {
+        return false;
+    }
+    loops.push((index.clone(), count.clone()));
+    let touching = touching(body, state, next);
+    match touching.as_slice() {
+        [inner @ Stmt::For { .. }] => makes_each_cell(inner, state, next, loops),
+        _ => {
+            let place = loops.iter().fold(Index::zero(), |flat, (index, count)| {
+                flat * count + Index::var(index.clone())
+            });
+            makes_cell(&touching, state, next, &place)
+        }
+    }
+}
+
+fn touching<'s>(stmts: &'s [Stmt], state: &Name, next: &Name) -> Vec<&'s Stmt> {
+    let touches = |stmt: &&Stmt| mentions(stmt, next) || mentions(stmt, state);
+    stmts.iter().filter(touches).collect()
+}
+
+/// Whether statements read `state` at this place only, and end with a store to `next` there.
+fn makes_cell(stmts: &[&Stmt], state: &Name, next: &Name, place: &Index) -> bool {
+    let reads_here = |value: &Expr| only_at(value, state, place) && !loads(value, next);
+    let Some((last, reads)) = stmts.split_last() else {
+        return false;
+    };
+    let stores = match last {
+        Stmt::Store { buffer, index, value } => buffer == next && index == place && reads_here(value),
+        Stmt::If {
+            condition,
+            then,
+            otherwise,
+        } => {
+            let makes = |block: &[Stmt]| makes_cell(&touching(block, state, next), state, next, place);
+            reads_here(condition) && makes(then) && makes(otherwise)
+        }
+        _ => false,
+    };
+    stores
+        && reads
+            .iter()
+            .all(|stmt| matches!(stmt, Stmt::Let { value, .. } if reads_here(value)))
+}
+
+fn loads(expr: &Expr, buffer: &Name) -> bool {
+    let mut reads = Reads::default();
+    reads.expr(expr);
+    reads.names.contains(buffer)
+}
+
+/// Whether an expression reads a buffer at no other place.
+fn only_at(expr: &Expr, buffer: &Name, place: &Index) -> bool {
+    match expr {
+        Expr::Const(_) | Expr::Var(_) | Expr::Index(_) => true,
+        Expr::Load(found, index) => found != buffer || index == place,
+        Expr::Unary(_, a) => only_at(a, buffer, place),
+        Expr::Binary(_, a, b) => only_at(a, buffer, place) && only_at(b, buffer, place),
+        Expr::Ternary(_, a, b, c) | Expr::Select(a, b, c) => {
+            [a, b, c].into_iter().all(|part| only_at(part, buffer, place))
         }
     }
 }
@@ -465,6 +578,32 @@ mod tests {
              }} {TAIL}"
         ));
         assert!(text.contains("swap"), "{text}");
+    }
+
+    #[test]
+    fn a_map_over_the_state_writes_into_it() {
+        let text = rewritten(&format!(
+            "{HEAD} for i < n {{
+               simd for l < n {{ let x: i64 = xs[i] next[l] = state[l] + x }}
+               swap state, next
+             }} {TAIL}"
+        ));
+        assert!(
+            !text.contains("swap") && text.contains("state[l] = state[l] + x"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn not_where_a_neighbour_is_looked_at() {
+        for made in [
+            "for l < n { next[l] = state[0] + 1i64 }",
+            "for l < n { for k < n { next[l] = state[l] + 1i64 } }",
+            "for l < n { next[l] = 1i64 let y: i64 = state[l] next[l] = y }",
+        ] {
+            let text = rewritten(&format!("{HEAD} for i < n {{ {made} swap state, next }} {TAIL}"));
+            assert!(text.contains("swap"), "{text}");
+        }
     }
 
     #[test]

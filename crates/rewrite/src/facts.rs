@@ -58,6 +58,14 @@ impl Facts {
         enter_pattern(&mut self.env, &stmt.pattern, &stmt.exp);
     }
 
+    /// Makes everything known that a function binds, for a copy of one.
+    pub fn learn_function(&mut self, program: &Program, function: &Function) {
+        let mut builder = Builder::for_program(program);
+        std::mem::swap(&mut builder.env, &mut self.env);
+        builder.enter_function(function);
+        self.env = builder.env;
+    }
+
     pub fn body_can_fail(&self, body: &Body) -> bool {
         body.stmts.iter().any(|stmt| self.can_fail(&stmt.exp))
     }

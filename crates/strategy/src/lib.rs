@@ -1,14 +1,43 @@
-//! Choosing how: a level for every operation that takes one and has none (design, section 3). What the user wrote stays.
+//! Choosing how: from Core to a strategy program, Core with a level on every operation that takes one (design, section 3).
+//! What the user wrote stays.
 //!
-//! The outermost parallel operation goes to threads, what is inside it runs in order. A function that is called from
-//! inside a parallel operation runs in order as a whole.
+//! ```text
+//! let ps: [n]f32 = map (\x y -> x * y) xs ys       let chunks = split 65536 (take (n / 65536 * 65536) (zip xs ys))
+//! let s: f32 = reduce (+) 0.0 ps               =>  let partials = map@par (\chunk -> … fma … on lanes …) chunks
+//! in s                                             let s = reduceSeq (+) 0.0 partials   … and what is left over
+//! ```
+//!
+//! Everything that rounding depends on is written out here, sizes of chunks, numbers of lanes and accumulators, each `fma`,
+//! so that from the strategy program down all agree bit for bit.
+//!
+//! - [`calls`](mod@calls): a function has a copy for every level it is called at.
+//! - [`levels`](mod@levels): the outermost operation goes to threads, the innermost to the lanes of a processor.
+//! - [`producers`](mod@producers): what feeds a reduction is computed where it is used.
+//! - [`reductions`](mod@reductions): chunks for threads. [`lanes`](mod@lanes): lanes and accumulators.
+//! - [`operator`](mod@operator): which operators may be reordered. [`cost`](mod@cost): how much work a function is.
 
+mod calls;
+mod cost;
+mod decision;
+mod lanes;
+mod levels;
+mod operator;
+mod producers;
 mod recursion;
+mod reductions;
+mod write;
 
-use almach_core::visit::{Walk, WalkMut, walk_exp, walk_exp_mut, walk_function, walk_function_mut};
-use almach_core::{Exp, FunId, Op, Program};
-use almach_prim::{Level, TakesLevel};
-use std::collections::HashSet;
+pub use decision::{Choice, Decision};
+
+use almach_base::{Diagnostic, Span, compiler_bug};
+use almach_core::Program;
+use almach_core::build::Builder;
+use almach_core::typing::TypeError;
+use almach_core::visit::UseCounts;
+use almach_prim::Level;
+use almach_rewrite::facts::Facts;
+use almach_rewrite::{Log, Pass, constant_folding, copy_propagation, cse, dead_code};
+use calls::Variants;
 
 /// What runs the program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -19,31 +48,73 @@ pub enum Machine {
     Threads,
 }
 
-/// Gives every operation a level.
-pub fn choose(program: Program, machine: Machine) -> Program {
-    let mut program = recursion::in_order(program);
-    let inner = match machine {
-        Machine::Sequential => HashSet::new(),
-        Machine::Threads => inside_parallel(&program),
+/// A strategy program, and what was decided on the way.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    pub program: Program,
+    /// In the order of the operations in each function.
+    pub decisions: Vec<Decision>,
+}
+
+/// Copies that the rewrites leave, and what they have no use for.
+const CLEAN: &[&Pass] = &[
+    &copy_propagation::PASS,
+    &constant_folding::PASS,
+    &copy_propagation::PASS,
+    &cse::PASS,
+    &dead_code::PASS,
+];
+
+/// Chooses a strategy. It fails where a rewrite makes what does not type, which is a bug of the compiler.
+pub fn choose(program: Program, machine: Machine) -> Result<Chosen, Box<Diagnostic>> {
+    let program = recursion::in_order(program);
+    let chosen = chosen(&program, machine).map_err(|error| {
+        let text = format!("choosing a strategy: {}", error.message);
+        Box::new(compiler_bug(Span::NONE, text))
+    })?;
+    let program = CLEAN.iter().fold(chosen.program, |program, pass| {
+        (pass.run)(program, &mut Log::default())
+    });
+    Ok(Chosen { program, ..chosen })
+}
+
+fn chosen(program: &Program, machine: Machine) -> Result<Chosen, TypeError> {
+    let mut chooser = Chooser {
+        machine,
+        facts: Facts::of(program),
+        builder: Builder::for_program(program),
+        uses: UseCounts::default(),
+        variants: Variants::default(),
+        decisions: Vec::new(),
     };
-    for (at, function) in (0u32..).zip(&mut program.functions) {
-        let around = match (machine, inner.contains(&FunId(at))) {
-            (Machine::Threads, false) => Around::Nothing,
-            (Machine::Sequential, _) | (Machine::Threads, true) => Around::Parallel,
-        };
-        walk_function_mut(&mut Chooser { around }, function);
+    let program = chooser.program(program)?;
+    // A reduction is written once for whole chunks and once for what is left over.
+    let mut decisions: Vec<Decision> = Vec::with_capacity(chooser.decisions.len());
+    for decision in chooser.decisions {
+        if !decisions.contains(&decision) {
+            decisions.push(decision);
+        }
     }
-    program
+    Ok(Chosen { program, decisions })
 }
 
 /// What an operation stands in.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Around {
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) enum Around {
+    /// All threads are free.
     Nothing,
+    /// One worker's share, or a machine with one thread.
     Parallel,
 }
 
 impl Around {
+    fn on(machine: Machine) -> Around {
+        match machine {
+            Machine::Sequential => Around::Parallel,
+            Machine::Threads => Around::Nothing,
+        }
+    }
+
     /// The level of an operation without one.
     fn level(self) -> Level {
         match self {
@@ -63,127 +134,16 @@ impl Around {
     }
 }
 
-struct Chooser {
-    around: Around,
-}
-
-impl WalkMut for Chooser {
-    fn exp(&mut self, exp: &mut Exp) {
-        let outer = self.around;
-        if let Exp::Op(op) = exp {
-            if op.annotation.level.is_none() && takes_level(op) {
-                op.annotation.level = Some(self.around.level());
-            }
-            self.around = self.around.inside(op.annotation.level);
-        }
-        walk_exp_mut(self, exp);
-        self.around = outer;
-    }
-}
-
-fn takes_level(op: &Op) -> bool {
-    op.prim.info().takes_level == TakesLevel::Yes
-}
-
-/// The functions that are called, also through others, from inside a parallel operation.
-fn inside_parallel(program: &Program) -> HashSet<FunId> {
-    let mut finder = Finder {
-        around: Around::Nothing,
-        found: HashSet::new(),
-    };
-    for function in &program.functions {
-        walk_function(&mut finder, function);
-    }
-    let mut all = finder.found;
-    let mut open: Vec<FunId> = all.iter().copied().collect();
-    while let Some(id) = open.pop() {
-        let Some(function) = program.functions.get(id.0 as usize) else {
-            continue;
-        };
-        let mut callees = Finder {
-            around: Around::Parallel,
-            found: HashSet::new(),
-        };
-        walk_function(&mut callees, function);
-        for callee in callees.found {
-            if all.insert(callee) {
-                open.push(callee);
-            }
-        }
-    }
-    all
-}
-
-/// Finds calls inside parallel operations; an operation without a level will be parallel where it can be.
-struct Finder {
-    around: Around,
-    found: HashSet<FunId>,
-}
-
-impl Walk for Finder {
-    fn exp(&mut self, exp: &Exp) {
-        let outer = self.around;
-        match exp {
-            Exp::Call { function, .. } if self.around == Around::Parallel => {
-                self.found.insert(*function);
-            }
-            Exp::Op(op) => {
-                let level = op
-                    .annotation
-                    .level
-                    .or(takes_level(op).then(|| self.around.level()));
-                self.around = self.around.inside(level);
-            }
-            _ => {}
-        }
-        walk_exp(self, exp);
-        self.around = outer;
-    }
+pub(crate) struct Chooser {
+    machine: Machine,
+    /// About the program before strategies.
+    facts: Facts,
+    builder: Builder,
+    /// Of the function that is being worked on.
+    uses: UseCounts,
+    variants: Variants,
+    decisions: Vec<Decision>,
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use super::*;
-    use almach_base::FileId;
-    use almach_core::print::{Spans, program_to_string};
-
-    fn chosen(text: &str, machine: Machine) -> String {
-        let program = almach_core::parse::parse_program(text, FileId(0)).unwrap();
-        program_to_string(&choose(program, machine), Spans::Omit)
-    }
-
-    const NEST: &str = r"
-fun inner {m} (xs: [m]f32): [m]f32 =
-  let ys: [m]f32 = map (\(x: f32): f32 -> x) xs
-  in ys
-fun outer {n, m} (xss: [n][m]f32): [n][m]f32 =
-  let yss: [n][m]f32 = map (\(xs: [m]f32): [m]f32 ->
-    let zs: [m]f32 = map (\(x: f32): f32 -> x) xs
-    let ys: [m]f32 = inner {m} (zs)
-    in ys) xss
-  in yss
-";
-
-    #[test]
-    fn the_outermost_map_goes_to_threads() {
-        let text = chosen(NEST, Machine::Threads);
-        assert_eq!(text.matches("map@par").count(), 1, "{text}");
-        assert_eq!(text.matches("map@seq").count(), 2, "{text}");
-    }
-
-    #[test]
-    fn one_thread_runs_everything_in_order() {
-        let text = chosen(NEST, Machine::Sequential);
-        assert_eq!(text.matches("map@seq").count(), 3, "{text}");
-    }
-
-    #[test]
-    fn what_the_user_wrote_stays() {
-        let text = NEST.replacen("map (\\(xs", "map@seq (\\(xs", 1);
-        let text = chosen(&text, Machine::Threads);
-        // The outer map is the user's; the one inside it is now the outermost.
-        assert_eq!(text.matches("map@par").count(), 2, "{text}");
-    }
-}
+mod tests;

@@ -188,7 +188,9 @@ fn programs_agree_on_the_interpreters() {
     on_large_stack(|| {
         let mut report = Report::default();
         for case in cases() {
-            let program = choose(case.program.into_inner(), Machine::Threads);
+            let program = choose(case.program.into_inner(), Machine::Threads)
+                .unwrap()
+                .program;
             if std::env::var("ALMACH_VERBOSE").is_ok() {
                 eprintln!("{}", case.name);
                 if std::env::var("ALMACH_PROGRAM").is_ok() {
@@ -260,7 +262,7 @@ fn run_native(target: Target, machine: Machine, least: usize) {
         let toolchain = Toolchain::find().unwrap().with_flags(FLAGS).with_cache(folder);
         let mut report = Report::default();
         for case in cases() {
-            let program = choose(case.program.into_inner(), machine);
+            let program = choose(case.program.into_inner(), machine).unwrap().program;
             let names: Vec<String> = (0..case.tests.len()).map(|at| format!("test_{at}")).collect();
             let lowerable: Vec<&str> = names
                 .iter()

@@ -1,0 +1,182 @@
+//! How much work a function is, roughly, and whether it is straight-line code on scalars.
+
+use almach_core::{Atom, Body, Dim, Exp, Lambda, LoopForm, Op, Type};
+use almach_prim::Prim;
+use almach_rewrite::facts::Facts;
+use almach_value::{BinOp, Scalar, UnOp};
+
+/// What an operation over an array of unknown size, a loop or a call is taken to repeat.
+const UNKNOWN: u64 = 256;
+
+/// Scalar operations that a body does, roughly.
+pub(crate) fn of_body(body: &Body, facts: &Facts) -> u64 {
+    let costs = body.stmts.iter().map(|stmt| of_exp(&stmt.exp, facts));
+    costs.fold(0, u64::saturating_add)
+}
+
+fn of_exp(exp: &Exp, facts: &Facts) -> u64 {
+    match exp {
+        Exp::Atom(_) | Exp::Tuple(_) | Exp::Project(..) | Exp::Coerce { .. } | Exp::Slice { .. } => 0,
+        Exp::Unary(op, _) => unary(*op),
+        Exp::Binary(op, ..) => binary(*op),
+        Exp::Ternary(..) | Exp::Index { .. } | Exp::Assert { .. } => 1,
+        Exp::Array(elements, _) => elements.len() as u64,
+        Exp::Construct { fields, .. } | Exp::ConstructNode { fields, .. } => fields.len() as u64,
+        Exp::If { then, otherwise, .. } => 1 + of_body(then, facts).max(of_body(otherwise, facts)),
+        Exp::Case { arms, default, .. } => {
+            let arms = arms.iter().map(|arm| of_body(&arm.body, facts));
+            let default = default.as_ref().map(|body| of_body(body, facts));
+            1 + arms.chain(default).max().unwrap_or(0)
+        }
+        Exp::Loop(looped) => {
+            let times = match &looped.form {
+                LoopForm::For {
+                    bound: Atom::Const(bound),
+                    ..
+                } => constant(bound),
+                LoopForm::For { .. } | LoopForm::While(_) => UNKNOWN,
+            };
+            times.saturating_mul(of_body(&looped.body, facts).max(1))
+        }
+        Exp::Call { .. } | Exp::Foreign { .. } | Exp::Update { .. } | Exp::Trace { .. } => UNKNOWN,
+        Exp::Op(op) => of_op(op, facts),
+    }
+}
+
+fn constant(bound: &Scalar) -> u64 {
+    let value = bound.as_integer().unwrap_or(0);
+    u64::try_from(value).unwrap_or(0)
+}
+
+fn unary(op: UnOp) -> u64 {
+    match op {
+        UnOp::Sqrt | UnOp::Rsqrt => 4,
+        UnOp::Cbrt
+        | UnOp::Exp
+        | UnOp::Exp2
+        | UnOp::Expm1
+        | UnOp::Log
+        | UnOp::Log2
+        | UnOp::Log10
+        | UnOp::Log1p
+        | UnOp::Sin
+        | UnOp::Cos
+        | UnOp::Tan
+        | UnOp::Asin
+        | UnOp::Acos
+        | UnOp::Atan
+        | UnOp::Sinh
+        | UnOp::Cosh
+        | UnOp::Tanh
+        | UnOp::Erf => 16,
+        _ => 1,
+    }
+}
+
+fn binary(op: BinOp) -> u64 {
+    match op {
+        BinOp::Div | BinOp::Rem => 4,
+        BinOp::Pow | BinOp::Atan2 | BinOp::Hypot => 16,
+        _ => 1,
+    }
+}
+
+fn of_op(op: &Op, facts: &Facts) -> u64 {
+    let inside = op.functions.iter().map(|function| of_body(&function.body, facts));
+    let inside = inside.fold(0, u64::saturating_add);
+    match op.prim {
+        Prim::Length
+        | Prim::Zip
+        | Prim::Unzip
+        | Prim::Concat
+        | Prim::Reverse
+        | Prim::Rotate
+        | Prim::Transpose
+        | Prim::Split
+        | Prim::Join
+        | Prim::Slide
+        | Prim::Pad
+        | Prim::PadEdge
+        | Prim::Take
+        | Prim::Drop
+        | Prim::Iota
+        | Prim::Range
+        | Prim::Replicate
+        | Prim::AsVector
+        | Prim::AsScalar
+        | Prim::Jagged
+        | Prim::Segments
+        | Prim::Flatten
+        | Prim::Unflatten
+        | Prim::RootOf => 0,
+        Prim::ToGlobal | Prim::ToLocal | Prim::ToPrivate => inside,
+        Prim::Map
+        | Prim::Reduce
+        | Prim::ReduceComm
+        | Prim::ReduceSeq
+        | Prim::Scan
+        | Prim::ScanExclusive
+        | Prim::Filter
+        | Prim::Partition
+        | Prim::ReduceByIndex
+        | Prim::Gather
+        | Prim::Permute
+        | Prim::Scatter
+        | Prim::Materialise
+        | Prim::Nodes
+        | Prim::FromNodes
+        | Prim::Build => elements(op, facts).saturating_mul(inside.max(1)),
+    }
+}
+
+/// How many elements an operation works on.
+fn elements(op: &Op, facts: &Facts) -> u64 {
+    let sizes = op.args.iter().filter_map(|arg| constant_size(arg, facts));
+    sizes.max().unwrap_or(UNKNOWN)
+}
+
+fn constant_size(arg: &Atom, facts: &Facts) -> Option<u64> {
+    match facts.env.atom_type(arg).ok()? {
+        Type::Array(Dim::Size(size), _) => u64::try_from(size.as_constant()?).ok(),
+        _ => None,
+    }
+}
+
+/// Whether a function is straight-line code on scalars that cannot fail: what the lanes of a processor can do together.
+pub(crate) fn is_simple(function: &Lambda, facts: &Facts) -> bool {
+    function.context.is_empty()
+        && function.result.context.is_empty()
+        && function.params.iter().all(|param| is_scalars(&param.ty))
+        && function.result.types.iter().all(is_scalars)
+        && is_simple_body(&function.body, facts)
+}
+
+fn is_simple_body(body: &Body, facts: &Facts) -> bool {
+    body.stmts.iter().all(|stmt| match &stmt.exp {
+        Exp::Atom(_) | Exp::Unary(..) | Exp::Ternary(..) | Exp::Tuple(_) | Exp::Project(..) => {
+            stmt.pattern.values.iter().all(|value| is_scalars(&value.ty))
+        }
+        Exp::Binary(..) => !facts.can_fail(&stmt.exp),
+        Exp::If {
+            then,
+            otherwise,
+            result,
+            ..
+        } => {
+            result.context.is_empty()
+                && result.types.iter().all(is_scalars)
+                && is_simple_body(then, facts)
+                && is_simple_body(otherwise, facts)
+        }
+        _ => false,
+    })
+}
+
+/// Scalars, and tuples of them.
+pub(crate) fn is_scalars(ty: &Type) -> bool {
+    match ty {
+        Type::Scalar(_) => true,
+        Type::Tuple(parts) => parts.iter().all(is_scalars),
+        Type::Vector(..) | Type::Array(..) | Type::Data(_) | Type::Node(_) => false,
+    }
+}

@@ -1,0 +1,67 @@
+//! What was decided and why, for `almach explain`.
+
+use almach_base::Span;
+use almach_prim::{Level, Prim};
+use std::fmt;
+
+/// One decision about one operation of the program before strategies.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Decision {
+    /// The operation.
+    pub span: Span,
+    pub operation: Prim,
+    pub choice: Choice,
+    /// Why, as a clause: "it is the outermost parallel operation".
+    pub reason: String,
+}
+
+/// What became of an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Choice {
+    /// It runs at this level.
+    Level(Level),
+    /// The user wrote its level or effect, so it stays as it is.
+    Fixed,
+    /// Its work is done where its result is used; there is no array in between.
+    FusedInto(Prim),
+    /// In order, by one worker.
+    InOrder,
+    /// In chunks of so many elements, each by one thread; their results are combined in order.
+    Chunks(i64),
+    /// On so many lanes, each with so many accumulators.
+    Lanes { lanes: i64, accumulators: i64 },
+    /// The multiplication and the addition of the accumulation are one `fma`.
+    FusedMultiplyAdd,
+    /// Rows are walked on the outside, so that memory is read in its order.
+    Interchanged,
+    /// It is a function of its own for the operations inside it.
+    Cloned,
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Choice::Level(level) => write!(f, "runs at level `{level}`"),
+            Choice::Fixed => write!(f, "stays as it is written"),
+            Choice::FusedInto(prim) => write!(f, "is fused into `{}`", prim.name()),
+            Choice::InOrder => write!(f, "runs in order"),
+            Choice::Chunks(size) => write!(f, "is split into chunks of {size} elements"),
+            Choice::Lanes { lanes, accumulators } => {
+                let plural = if *accumulators == 1 { "" } else { "s" };
+                write!(
+                    f,
+                    "runs on {lanes} lanes with {accumulators} accumulator{plural} each"
+                )
+            }
+            Choice::FusedMultiplyAdd => write!(f, "accumulates with `fma`"),
+            Choice::Interchanged => write!(f, "is interchanged with the operation inside it"),
+            Choice::Cloned => write!(f, "has a copy for the level it is called at"),
+        }
+    }
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` {}: {}", self.operation.name(), self.choice, self.reason)
+    }
+}

@@ -1,0 +1,174 @@
+//! Lanes and accumulators: a commutative operator is applied to many partial results side by side, which are combined at the
+//! end in a fixed tree.
+//!
+//! ```text
+//! reduceSeq (+) e xs    =>   let rows = split 64 (take (n / 64 * 64) xs)
+//!                            let sums: [64]f32 = reduceSeq (\acc row -> map@vec (+) acc row) (replicate 64 -0.0) rows
+//!                            let half: [32]f32 = map@vec (+) (take 32 sums) (drop 32 sums)
+//!                            …                                     -- 16, then the rows of 16 that are left over
+//!                            let s = e + total
+//!                            in reduceSeq (+) s (what is left over)
+//! ```
+//!
+//! A lane is as wide as the widest component of the state, and a vector 64 bytes, whatever the processor has: the numbers
+//! belong to the strategy. Several accumulators keep the processor's arithmetic busy while earlier sums are on their way.
+
+use crate::cost::is_scalars;
+use crate::operator::Operator;
+use crate::reductions::Reduction;
+use crate::write::{Definitions, at_level, int, view};
+use crate::{Choice, Chooser};
+use almach_base::Span;
+use almach_core::build::op as plain_op;
+use almach_core::typing::Typed;
+use almach_core::{Atom, Exp, Size};
+use almach_prim::{Level, Prim};
+use almach_value::BinOp;
+
+/// Bytes of one vector.
+const VECTOR: i64 = 64;
+
+/// Vectors that the accumulators of one reduction take together, at most.
+const REGISTERS: i64 = 8;
+
+#[derive(Clone, Copy)]
+pub(crate) struct Shape {
+    lanes: i64,
+    accumulators: i64,
+}
+
+impl Shape {
+    fn width(self) -> i64 {
+        self.lanes * self.accumulators
+    }
+}
+
+impl Chooser {
+    /// The lanes for a reduction of an array; none where it has to run in order.
+    pub(crate) fn lanes(&mut self, reduction: &Reduction, array: &Atom) -> Option<Shape> {
+        let operator = reduction.operator.as_ref()?;
+        if !reduction.simple || !is_scalars(&reduction.element) || !is_scalars(&reduction.state) {
+            return None;
+        }
+        let lanes = VECTOR / operator.largest() as i64;
+        let components = operator.components() as i64;
+        let mut accumulators = 4;
+        while accumulators > 1 && accumulators * components > REGISTERS {
+            accumulators /= 2;
+        }
+        let (size, _) = self.array_type(array)?;
+        if let Some(size) = size.as_constant() {
+            if size < 2 * lanes {
+                return None;
+            }
+            while accumulators > 1 && accumulators * lanes > size {
+                accumulators /= 2;
+            }
+        }
+        let choice = Choice::Lanes { lanes, accumulators };
+        let reason = "its operator is commutative and its elements are scalars";
+        self.decide(reduction.span, reduction.operation, choice, reason);
+        Some(Shape { lanes, accumulators })
+    }
+
+    pub(crate) fn on_lanes(
+        &mut self,
+        reduction: &Reduction,
+        start: &Atom,
+        array: &Atom,
+        shape: Shape,
+    ) -> Typed<Atom> {
+        let (span, Some(operator)) = (reduction.span, reduction.operator.as_ref()) else {
+            return self.fold(reduction, start, array);
+        };
+        let identity = self.identity(operator, span)?;
+        let fill = at_level(
+            Prim::Replicate,
+            Level::Seq,
+            vec![],
+            vec![int(shape.width()), identity.clone()],
+        );
+        let lanes = self.bind(fill, "lanes", span)?;
+        let (mut lanes, mut rest) = self.rows(reduction, lanes, array, shape.width())?;
+        let mut width = shape.width();
+        while width > shape.lanes {
+            width /= 2;
+            lanes = self.halved(operator, &lanes, width, span)?;
+        }
+        if let Some(left) = rest.take_if(|_| shape.accumulators > 1) {
+            (lanes, rest) = self.rows(reduction, lanes, &left, width)?;
+        }
+        while width > 1 {
+            width /= 2;
+            lanes = self.halved(operator, &lanes, width, span)?;
+        }
+        let total = Exp::Index {
+            array: lanes,
+            indices: vec![int(0)],
+        };
+        let total = self.bind(total, "total", span)?;
+        let all = match *start == identity {
+            true => total,
+            false => self.combine_with(operator, start, &total, &Definitions::new(), span)?,
+        };
+        match rest {
+            Some(rest) => self.fold(reduction, &all, &rest),
+            None => Ok(all),
+        }
+    }
+
+    /// Reduces whole rows of an array into the lanes; also gives what is left over.
+    fn rows(
+        &mut self,
+        reduction: &Reduction,
+        lanes: Atom,
+        array: &Atom,
+        width: i64,
+    ) -> Typed<(Atom, Option<Atom>)> {
+        let span = reduction.span;
+        let size = self.array_type(array).map(|(size, _)| size);
+        let (head, rest) = match size.is_some_and(|size| divides(width, &size)) {
+            true => (array.clone(), None),
+            false => {
+                let n = self.builder.length(array, span)?;
+                let count = self.arithmetic(BinOp::Div, n, int(width), "rows", span)?;
+                let whole = self.arithmetic(BinOp::Mul, count, int(width), "whole", span)?;
+                let (head, rest) = self.cut(array, &whole, span)?;
+                (head, Some(rest))
+            }
+        };
+        let rows = self.bind(view(Prim::Split, vec![int(width), head]), "rows", span)?;
+        let (Some((_, row)), lanes_type) = (self.array_type(&rows), self.builder.type_of(&lanes)?) else {
+            return Ok((lanes, rest));
+        };
+        let params = [("lanes", lanes_type), ("row", row)];
+        let (state, element) = (reduction.state.clone(), reduction.element.clone());
+        let step = self.lambda_of(params, |this, params| {
+            let inner = [("acc", state), ("x", element)];
+            let lane = this.lambda_of(inner, |this, [acc, x]| this.step(reduction, &acc, &x))?;
+            let next = at_level(Prim::Map, Level::Vec, vec![lane], params.to_vec());
+            this.bind(next, "lanes", span)
+        })?;
+        let reduced = plain_op(Prim::ReduceSeq, vec![step], vec![lanes, rows]);
+        Ok((self.bind(reduced, "lanes", span)?, rest))
+    }
+
+    /// The second half of the lanes combined into the first.
+    fn halved(&mut self, operator: &Operator, lanes: &Atom, half: i64, span: Span) -> Typed<Atom> {
+        let (first, second) = self.cut(lanes, &int(half), span)?;
+        let Some((_, state)) = self.array_type(lanes) else {
+            return Ok(lanes.clone());
+        };
+        let params = [("a", state.clone()), ("b", state)];
+        let combine = self.lambda_of(params, |this, [a, b]| {
+            this.combine_with(operator, &a, &b, &Definitions::new(), span)
+        })?;
+        let halved = at_level(Prim::Map, Level::Vec, vec![combine], vec![first, second]);
+        self.bind(halved, "lanes", span)
+    }
+}
+
+/// Whether a size is a multiple.
+fn divides(width: i64, size: &Size) -> bool {
+    size.as_constant().is_some_and(|size| size % width == 0)
+}

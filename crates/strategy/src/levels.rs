@@ -1,0 +1,231 @@
+//! A level for every operation: the outermost goes to threads, the innermost to the lanes of a processor, the others run in
+//! order.
+//!
+//! ```text
+//! let yss = map (\xs ->                    let yss = map@par (\xs ->
+//!   let ys = map (\x -> x * 2.0) xs   =>     let ys = map@vec (\x -> x * 2.0) xs
+//!   in ys) xss                               in ys) xss
+//! ```
+//!
+//! Introduces: levels. Removes: nothing. Guarantees: every operation that takes a level has one; those that had one keep it.
+
+use crate::producers::Plan;
+use crate::{Around, Choice, Chooser, Decision, cost};
+use almach_base::Span;
+use almach_core::build::{enter_loop, enter_params};
+use almach_core::typing::Typed;
+use almach_core::{Arm, Atom, Body, Dim, Exp, Lambda, Loop, LoopForm, Op, Stmt, Type};
+use almach_prim::{Level, Prim, TakesLevel};
+use almach_rewrite::facts::is_fixed;
+
+/// Work below which starting threads costs more than it brings, in scalar operations.
+pub(crate) const WORTH_THREADS: u64 = 1 << 15;
+
+impl Chooser {
+    pub(crate) fn body(&mut self, body: &Body, around: Around) -> Typed<Body> {
+        let plan = Plan::of(self, body);
+        self.builder.enter();
+        for (at, stmt) in body.stmts.iter().enumerate() {
+            if !plan.is_absorbed(at) {
+                self.stmt(body, at, stmt, &plan, around)?;
+            }
+        }
+        Ok(self.builder.leave(body.context.clone(), body.values.clone()))
+    }
+
+    fn stmt(&mut self, body: &Body, at: usize, stmt: &Stmt, plan: &Plan, around: Around) -> Typed<()> {
+        let exp = match &stmt.exp {
+            Exp::Op(op) if matches!(op.prim, Prim::Reduce | Prim::ReduceComm) && !is_fixed(op) => {
+                let producers = plan.producers(at).filter_map(|at| body.stmts.get(at));
+                let producers: Vec<&Stmt> = producers.collect();
+                return self.reduction(stmt, op, &producers, around);
+            }
+            Exp::Op(op) => Exp::Op(self.op(op, stmt.span, around)?),
+            other => self.control(other, around)?,
+        };
+        self.builder.push(stmt.pattern.clone(), exp, stmt.span);
+        Ok(())
+    }
+
+    /// Everything but operations: their bodies stand in the same place.
+    fn control(&mut self, exp: &Exp, around: Around) -> Typed<Exp> {
+        Ok(match exp {
+            Exp::If {
+                condition,
+                then,
+                otherwise,
+                result,
+            } => Exp::If {
+                condition: condition.clone(),
+                then: self.body(then, around)?,
+                otherwise: self.body(otherwise, around)?,
+                result: result.clone(),
+            },
+            Exp::Case {
+                scrutinee,
+                arms,
+                default,
+                result,
+            } => {
+                let mut chosen = Vec::with_capacity(arms.len());
+                for arm in arms {
+                    enter_params(&mut self.builder.env, &arm.context, &arm.fields);
+                    let body = self.body(&arm.body, around)?;
+                    chosen.push(Arm { body, ..arm.clone() });
+                }
+                let default = match default {
+                    Some(body) => Some(self.body(body, around)?),
+                    None => None,
+                };
+                Exp::Case {
+                    scrutinee: scrutinee.clone(),
+                    arms: chosen,
+                    default,
+                    result: result.clone(),
+                }
+            }
+            Exp::Loop(looped) => Exp::Loop(Box::new(self.looped(looped, around)?)),
+            Exp::Call {
+                function,
+                context,
+                args,
+            } => Exp::Call {
+                function: self.variants.of(*function, around),
+                context: context.clone(),
+                args: args.clone(),
+            },
+            other => other.clone(),
+        })
+    }
+
+    fn looped(&mut self, looped: &Loop, around: Around) -> Typed<Loop> {
+        enter_loop(&mut self.builder.env, looped);
+        let form = match &looped.form {
+            LoopForm::While(condition) => LoopForm::While(self.body(condition, around)?),
+            counted => counted.clone(),
+        };
+        Ok(Loop {
+            form,
+            body: self.body(&looped.body, around)?,
+            ..looped.clone()
+        })
+    }
+
+    fn op(&mut self, op: &Op, span: Span, around: Around) -> Typed<Op> {
+        let mut chosen = op.clone();
+        if is_fixed(op) {
+            self.decide(
+                span,
+                op.prim,
+                Choice::Fixed,
+                "its level or effect is written in the program",
+            );
+            if op.annotation.level.is_none() && takes_level(op) {
+                chosen.annotation.level = Some(around.level());
+            }
+        } else if takes_level(op) {
+            let (level, reason) = self.level(op, around);
+            chosen.annotation.level = Some(level);
+            if !op.functions.is_empty() || matches!(op.prim, Prim::Gather | Prim::Scatter | Prim::Permute) {
+                self.decide(span, op.prim, Choice::Level(level), reason);
+            }
+        }
+        let inside = around.inside(chosen.annotation.level);
+        chosen.functions = op
+            .functions
+            .iter()
+            .map(|function| self.lambda(function, inside))
+            .collect::<Typed<_>>()?;
+        Ok(chosen)
+    }
+
+    /// The level of an operation without one, and why.
+    fn level(&self, op: &Op, around: Around) -> (Level, &'static str) {
+        let simple = |function: &Lambda| cost::is_simple(function, &self.facts);
+        let on_lanes = op.prim == Prim::Map && op.functions.iter().all(simple);
+        let one_worker = match on_lanes {
+            true => (Level::Vec, "its function is straight-line code on scalars"),
+            false => (Level::Seq, "all threads have other work here"),
+        };
+        match (around, self.constant_work(op)) {
+            (Around::Nothing, Some((size, _))) if size < 16 && holds_parallel(op) => (
+                Level::Seq,
+                "it has few elements, and what is inside it can use all threads",
+            ),
+            (Around::Nothing, Some((_, work))) if work < WORTH_THREADS => match on_lanes {
+                true => (Level::Vec, "it is too little work for threads"),
+                false => (Level::Seq, "it is too little work for threads"),
+            },
+            (Around::Nothing, _) => (Level::Par, "it is the outermost parallel operation"),
+            (Around::Parallel, _) => one_worker,
+        }
+    }
+
+    /// Elements and scalar operations of an operation whose size is known.
+    fn constant_work(&self, op: &Op) -> Option<(u64, u64)> {
+        let sizes = op.args.iter().filter_map(|arg| self.constant_size(arg));
+        let size = sizes.max()?;
+        let each = op
+            .functions
+            .iter()
+            .map(|function| cost::of_body(&function.body, &self.facts));
+        let each = each.fold(0, u64::saturating_add).max(1);
+        let arrays = op.args.iter().filter(|arg| self.is_array(arg)).count();
+        let known = op
+            .args
+            .iter()
+            .filter(|arg| self.constant_size(arg).is_some())
+            .count();
+        (arrays == known).then(|| (size, size.saturating_mul(each)))
+    }
+
+    fn is_array(&self, atom: &Atom) -> bool {
+        matches!(self.facts.env.atom_type(atom), Ok(Type::Array(..)))
+    }
+
+    fn constant_size(&self, atom: &Atom) -> Option<u64> {
+        match self.facts.env.atom_type(atom).ok()? {
+            Type::Array(Dim::Size(size), _) => u64::try_from(size.as_constant()?).ok(),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn lambda(&mut self, function: &Lambda, around: Around) -> Typed<Lambda> {
+        enter_params(&mut self.builder.env, &function.context, &function.params);
+        Ok(Lambda {
+            body: self.body(&function.body, around)?,
+            ..function.clone()
+        })
+    }
+
+    pub(crate) fn decide(&mut self, span: Span, operation: Prim, choice: Choice, reason: &str) {
+        self.decisions.push(Decision {
+            span,
+            operation,
+            choice,
+            reason: reason.to_owned(),
+        });
+    }
+}
+
+fn takes_level(op: &Op) -> bool {
+    op.prim.info().takes_level == TakesLevel::Yes
+}
+
+/// Whether an operation's functions hold operations that threads could share.
+fn holds_parallel(op: &Op) -> bool {
+    struct Finder(bool);
+    impl almach_core::visit::Walk for Finder {
+        fn exp(&mut self, exp: &Exp) {
+            if let Exp::Op(op) = exp {
+                self.0 |= !op.functions.is_empty() && takes_level(op);
+            }
+            almach_core::visit::walk_exp(self, exp);
+        }
+    }
+    let mut finder = Finder(false);
+    for function in &op.functions {
+        almach_core::visit::Walk::body(&mut finder, &function.body);
+    }
+    finder.0
+}

@@ -1,0 +1,425 @@
+//! Reductions: chunks for threads, each reduced by one worker, their results combined in order.
+//!
+//! ```text
+//! let s: f32 = reduce f e xs     =>   let count = n / 65536
+//!                                     let whole = count * 65536
+//!                                     let chunks = split 65536 (take whole xs)
+//!                                     let partials = map@par (\chunk -> <chunk reduced>) chunks
+//!                                     let all = reduceSeq f e partials
+//!                                     let s = <drop whole xs reduced into all>
+//! ```
+//!
+//! The size of a chunk belongs to the strategy: neither the machine nor the number of threads changes the grouping. `e` enters
+//! once, on the left. A chunk starts from the operator's identity where that is known, else from its first element, so
+//! nothing is asked of `e`. What feeds the reduction (`producers`) is computed in place.
+//!
+//! Introduces: `split`, `take`, `drop`, `map@par`, `reduceSeq`. Removes: `reduce`, and the operations that feed it.
+//! Guarantees: the same elements in the same order, grouped otherwise; on lanes also reordered, where the operator is
+//! commutative (`lanes`).
+
+use crate::levels::WORTH_THREADS;
+use crate::operator::Operator;
+use crate::write::{Definitions, at_level, int, view};
+use crate::{Around, Choice, Chooser, cost};
+use almach_base::Span;
+use almach_core::build::op as plain_op;
+use almach_core::typing::Typed;
+use almach_core::{Atom, Body, Exp, Lambda, Op, ResultType, Stmt, Type};
+use almach_prim::{Level, Prim};
+use almach_value::{BinOp, ScalarType, TernOp};
+
+/// Elements of a chunk when each is one scalar operation.
+const CHUNK: u64 = 1 << 16;
+
+/// What happens to an element on its way into a reduction.
+#[derive(Clone)]
+pub(crate) enum Stage {
+    /// The arrays were zipped; each element is taken apart again.
+    Unzip(usize),
+    Map(Lambda),
+    Filter(Lambda),
+}
+
+/// A reduction with what feeds it.
+pub(crate) struct Reduction {
+    pub(crate) operation: Prim,
+    pub(crate) span: Span,
+    /// With levels inside.
+    function: Lambda,
+    pub(crate) operator: Option<Operator>,
+    stages: Vec<Stage>,
+    pub(crate) state: Type,
+    pub(crate) element: Type,
+    /// Whether all that happens to an element is straight-line code on scalars.
+    pub(crate) simple: bool,
+    /// Scalar operations for an element.
+    work: u64,
+}
+
+impl Chooser {
+    pub(crate) fn reduction(
+        &mut self,
+        stmt: &Stmt,
+        op: &Op,
+        producers: &[&Stmt],
+        around: Around,
+    ) -> Typed<()> {
+        let ([function], [initial, array]) = (op.functions.as_slice(), op.args.as_slice()) else {
+            return self.in_order(stmt, op, around);
+        };
+        let regular = function.context.is_empty() && function.result.context.is_empty();
+        let Some(source) = self.source(array, producers, stmt.span)?.filter(|_| regular) else {
+            return self.in_order(stmt, op, around);
+        };
+        let Some((_, element)) = self.array_type(&source) else {
+            return self.in_order(stmt, op, around);
+        };
+        let reduction = Reduction {
+            operation: op.prim,
+            span: stmt.span,
+            operator: Operator::of(function),
+            state: self.builder.type_of(initial)?,
+            element,
+            simple: self.is_simple_chain(producers),
+            work: self.work(function, producers),
+            function: self.lambda(function, Around::Parallel)?,
+            stages: self.stages(producers)?,
+        };
+        for producer in producers {
+            if let Exp::Op(giver) = &producer.exp {
+                self.decide(
+                    producer.span,
+                    giver.prim,
+                    Choice::FusedInto(op.prim),
+                    "the reduction is its only use",
+                );
+            }
+        }
+        let result = match self.chunk_size(&reduction, &source, around) {
+            Some(size) => self.chunked(&reduction, initial, &source, size)?,
+            None => self.reduced(&reduction, initial, &source)?,
+        };
+        self.builder
+            .push(stmt.pattern.clone(), Exp::Atom(result), stmt.span);
+        Ok(())
+    }
+
+    /// The reduction as it is, in order.
+    fn in_order(&mut self, stmt: &Stmt, op: &Op, around: Around) -> Typed<()> {
+        let mut chosen = op.clone();
+        chosen.annotation.level = Some(Level::Seq);
+        for function in &mut chosen.functions {
+            *function = self.lambda(function, around)?;
+        }
+        let reason = "its operator works on arrays of different sizes";
+        self.decide(stmt.span, op.prim, Choice::InOrder, reason);
+        self.builder
+            .push(stmt.pattern.clone(), Exp::Op(chosen), stmt.span);
+        Ok(())
+    }
+
+    /// The array that the first producer takes, several as one; the reduction's own where nothing feeds it.
+    fn source(&mut self, array: &Atom, producers: &[&Stmt], span: Span) -> Typed<Option<Atom>> {
+        match producers.first().map(|stmt| &stmt.exp) {
+            Some(Exp::Op(giver)) => self.zipped(&giver.args, span),
+            _ => Ok(Some(array.clone())),
+        }
+    }
+
+    fn stages(&mut self, producers: &[&Stmt]) -> Typed<Vec<Stage>> {
+        let mut stages = Vec::new();
+        for producer in producers {
+            let Exp::Op(giver) = &producer.exp else { continue };
+            if giver.prim == Prim::Map && giver.args.len() > 1 {
+                stages.push(Stage::Unzip(giver.args.len()));
+            }
+            for function in &giver.functions {
+                let function = self.lambda(function, Around::Parallel)?;
+                stages.push(match giver.prim {
+                    Prim::Filter => Stage::Filter(function),
+                    _ => Stage::Map(function),
+                });
+            }
+        }
+        Ok(stages)
+    }
+
+    fn is_simple_chain(&self, producers: &[&Stmt]) -> bool {
+        producers.iter().all(|producer| match &producer.exp {
+            Exp::Op(giver) => giver
+                .functions
+                .iter()
+                .all(|function| cost::is_simple(function, &self.facts)),
+            _ => false,
+        })
+    }
+
+    fn work(&self, function: &Lambda, producers: &[&Stmt]) -> u64 {
+        let mut work = cost::of_body(&function.body, &self.facts);
+        for producer in producers {
+            if let Exp::Op(giver) = &producer.exp {
+                for function in &giver.functions {
+                    work = work.saturating_add(cost::of_body(&function.body, &self.facts));
+                }
+            }
+        }
+        work.max(1)
+    }
+
+    /// How many elements each chunk has; none where one worker does all.
+    fn chunk_size(&mut self, reduction: &Reduction, source: &Atom, around: Around) -> Option<i64> {
+        if around == Around::Parallel {
+            return None;
+        }
+        let filtered = reduction
+            .stages
+            .iter()
+            .any(|stage| matches!(stage, Stage::Filter(_)));
+        if filtered && reduction.operator.is_none() {
+            let reason = "a part of it may be empty, and its operator has no known identity";
+            self.decide(reduction.span, reduction.operation, Choice::InOrder, reason);
+            return None;
+        }
+        let (size, _) = self.array_type(source)?;
+        if let Some(size) = size.as_constant().and_then(|size| u64::try_from(size).ok())
+            && size.saturating_mul(reduction.work) < WORTH_THREADS
+        {
+            let reason = "it is too little work for threads";
+            self.decide(reduction.span, reduction.operation, Choice::InOrder, reason);
+            return None;
+        }
+        // A power of two, so that lanes divide it.
+        let share = (CHUNK / reduction.work.div_ceil(4)).max(1);
+        let size = 1i64 << share.ilog2();
+        let reason = format!("about {} scalar operations for each element", reduction.work);
+        self.decide(reduction.span, reduction.operation, Choice::Chunks(size), &reason);
+        Some(size)
+    }
+
+    fn chunked(&mut self, reduction: &Reduction, initial: &Atom, source: &Atom, size: i64) -> Typed<Atom> {
+        let span = reduction.span;
+        let n = self.builder.length(source, span)?;
+        let count = self.arithmetic(BinOp::Div, n, int(size), "chunks", span)?;
+        let whole = self.arithmetic(BinOp::Mul, count, int(size), "whole", span)?;
+        let (head, rest) = self.cut(source, &whole, span)?;
+        let chunks = self.bind(view(Prim::Split, vec![int(size), head]), "chunks", span)?;
+        let Some((_, chunk)) = self.array_type(&chunks) else {
+            return Ok(chunks);
+        };
+        let each = self.lambda_of([("chunk", chunk)], |this, [chunk]| {
+            this.part(reduction, &chunk, span)
+        })?;
+        let partials = at_level(Prim::Map, Level::Par, vec![each], vec![chunks]);
+        let partials = self.bind(partials, "partials", span)?;
+        let params = [
+            ("acc", reduction.state.clone()),
+            ("part", reduction.state.clone()),
+        ];
+        let combine = self.lambda_of(params, |this, [acc, part]| {
+            this.combine(reduction, &acc, &part, &Definitions::new())
+        })?;
+        let all = plain_op(Prim::ReduceSeq, vec![combine], vec![initial.clone(), partials]);
+        let all = self.bind(all, "all", span)?;
+        self.reduced(reduction, &all, &rest)
+    }
+
+    /// One chunk, which is not empty, on its own.
+    fn part(&mut self, reduction: &Reduction, chunk: &Atom, span: Span) -> Typed<Atom> {
+        if let Some(operator) = &reduction.operator {
+            let identity = self.identity(operator, span)?;
+            return self.reduced(reduction, &identity, chunk);
+        }
+        let first = Exp::Index {
+            array: chunk.clone(),
+            indices: vec![int(0)],
+        };
+        let first = self.bind(first, "first", span)?;
+        let start = self.fed(reduction, &first)?;
+        let rest = self.bind(view(Prim::Drop, vec![int(1), chunk.clone()]), "rest", span)?;
+        self.fold(reduction, &start, &rest)
+    }
+
+    /// An array reduced into a state, by one worker.
+    fn reduced(&mut self, reduction: &Reduction, start: &Atom, array: &Atom) -> Typed<Atom> {
+        match self.lanes(reduction, array) {
+            Some(shape) => self.on_lanes(reduction, start, array, shape),
+            None => self.fold(reduction, start, array),
+        }
+    }
+
+    /// `reduceSeq` of the reduction's step.
+    pub(crate) fn fold(&mut self, reduction: &Reduction, start: &Atom, array: &Atom) -> Typed<Atom> {
+        let params = [("acc", reduction.state.clone()), ("x", reduction.element.clone())];
+        let step = self.lambda_of(params, |this, [acc, x]| this.step(reduction, &acc, &x))?;
+        let fold = plain_op(Prim::ReduceSeq, vec![step], vec![start.clone(), array.clone()]);
+        self.bind(fold, "acc", reduction.span)
+    }
+
+    /// The next state from a state and an element.
+    pub(crate) fn step(&mut self, reduction: &Reduction, acc: &Atom, element: &Atom) -> Typed<Atom> {
+        let values = vec![element.clone()];
+        self.steps(reduction, &reduction.stages, acc, values, &mut Definitions::new())
+    }
+
+    fn steps(
+        &mut self,
+        reduction: &Reduction,
+        stages: &[Stage],
+        acc: &Atom,
+        values: Vec<Atom>,
+        definitions: &mut Definitions,
+    ) -> Typed<Atom> {
+        let (Some(value), rest) = (values.first(), stages.get(1..).unwrap_or_default()) else {
+            return Ok(acc.clone());
+        };
+        match stages.first() {
+            None => self.combine(reduction, acc, value, definitions),
+            Some(Stage::Unzip(count)) => {
+                let parts = self.unzipped(value, *count, definitions, reduction.span)?;
+                self.steps(reduction, rest, acc, parts, definitions)
+            }
+            Some(Stage::Map(function)) => {
+                let mapped = self.splice(function, &values, definitions)?;
+                self.steps(reduction, rest, acc, mapped, definitions)
+            }
+            Some(Stage::Filter(function)) => {
+                let kept = self.splice(function, &values, definitions)?;
+                let Some(condition) = kept.into_iter().next() else {
+                    return Ok(acc.clone());
+                };
+                self.builder.enter();
+                let next = self.steps(reduction, rest, acc, values, definitions)?;
+                let then = self.builder.leave(Vec::new(), vec![next]);
+                let exp = Exp::If {
+                    condition,
+                    then,
+                    otherwise: Body {
+                        stmts: Vec::new(),
+                        context: Vec::new(),
+                        values: vec![acc.clone()],
+                    },
+                    result: ResultType::one(reduction.state.clone()),
+                };
+                self.bind(exp, "acc", reduction.span)
+            }
+        }
+    }
+
+    /// What becomes of an element before it is combined; only for reductions without filters.
+    fn fed(&mut self, reduction: &Reduction, element: &Atom) -> Typed<Atom> {
+        let mut values = vec![element.clone()];
+        let mut definitions = Definitions::new();
+        for stage in &reduction.stages {
+            values = match (stage, values.as_slice()) {
+                (Stage::Unzip(count), [value]) => {
+                    let value = value.clone();
+                    self.unzipped(&value, *count, &mut definitions, reduction.span)?
+                }
+                (Stage::Map(function), _) => self.splice(function, &values, &mut definitions)?,
+                (Stage::Unzip(_) | Stage::Filter(_), _) => values,
+            };
+        }
+        Ok(values.into_iter().next().unwrap_or_else(|| element.clone()))
+    }
+
+    /// The operator applied to a state and a value.
+    fn combine(
+        &mut self,
+        reduction: &Reduction,
+        acc: &Atom,
+        value: &Atom,
+        definitions: &Definitions,
+    ) -> Typed<Atom> {
+        match &reduction.operator {
+            Some(operator) => self.combine_with(operator, acc, value, definitions, reduction.span),
+            None => {
+                let given = [acc.clone(), value.clone()];
+                let values = self.splice(&reduction.function, &given, &mut Definitions::new())?;
+                Ok(values.into_iter().next().unwrap_or_else(|| acc.clone()))
+            }
+        }
+    }
+
+    /// A built-in operator, component by component. A product that is added to floats is an `fma`.
+    pub(crate) fn combine_with(
+        &mut self,
+        operator: &Operator,
+        acc: &Atom,
+        value: &Atom,
+        definitions: &Definitions,
+        span: Span,
+    ) -> Typed<Atom> {
+        match operator {
+            Operator::Scalar(op, ty) => {
+                let exp = match (op, product(value, *ty, definitions)) {
+                    (BinOp::Add, Some((a, b))) => {
+                        self.decide(
+                            span,
+                            Prim::Reduce,
+                            Choice::FusedMultiplyAdd,
+                            "it adds products of floats",
+                        );
+                        Exp::Ternary(TernOp::Fma, a, b, acc.clone())
+                    }
+                    _ => Exp::Binary(*op, acc.clone(), value.clone()),
+                };
+                self.bind(exp, "next", span)
+            }
+            Operator::Tuple(parts) => {
+                let mut combined = Vec::with_capacity(parts.len());
+                for (at, part) in (0u32..).zip(parts) {
+                    let left = self.bind(Exp::Project(acc.clone(), at), "acc", span)?;
+                    let right = self.component(value, at, definitions, span)?;
+                    combined.push(self.combine_with(part, &left, &right, definitions, span)?);
+                }
+                self.bind(Exp::Tuple(combined), "next", span)
+            }
+        }
+    }
+
+    fn component(&mut self, value: &Atom, at: u32, definitions: &Definitions, span: Span) -> Typed<Atom> {
+        if let Some(Exp::Tuple(parts)) = definition(value, definitions)
+            && let Some(part) = parts.get(at as usize)
+        {
+            return Ok(part.clone());
+        }
+        self.bind(Exp::Project(value.clone(), at), "x", span)
+    }
+
+    /// The value that changes nothing.
+    pub(crate) fn identity(&mut self, operator: &Operator, span: Span) -> Typed<Atom> {
+        match operator {
+            Operator::Scalar(op, ty) => match Operator::scalar_identity(*op, *ty) {
+                Some(scalar) => Ok(Atom::Const(scalar)),
+                None => Ok(int(0)),
+            },
+            Operator::Tuple(parts) => {
+                let mut identities = Vec::with_capacity(parts.len());
+                for part in parts {
+                    identities.push(self.identity(part, span)?);
+                }
+                self.bind(Exp::Tuple(identities), "identity", span)
+            }
+        }
+    }
+}
+
+/// How a value was made, through copies.
+fn definition<'d>(value: &Atom, definitions: &'d Definitions) -> Option<&'d Exp> {
+    let mut value = value;
+    loop {
+        let Atom::Var(var) = value else { return None };
+        match definitions.get(var)? {
+            Exp::Atom(inner) => value = inner,
+            exp => return Some(exp),
+        }
+    }
+}
+
+/// The factors of a value that is a product of floats.
+fn product(value: &Atom, ty: ScalarType, definitions: &Definitions) -> Option<(Atom, Atom)> {
+    match definition(value, definitions)? {
+        Exp::Binary(BinOp::Mul, a, b) if ty.is_float() => Some((a.clone(), b.clone())),
+        _ => None,
+    }
+}

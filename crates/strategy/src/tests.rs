@@ -1,0 +1,140 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use almach_base::FileId;
+use almach_core::check::check;
+use almach_core::interp::Interpreter;
+use almach_core::print::{Spans, program_to_string};
+use almach_prim::Prim;
+use almach_value::Value;
+
+fn chosen(text: &str, machine: Machine) -> Chosen {
+    let program = almach_core::parse::parse_program(text, FileId(0)).unwrap();
+    let program = check(program, "test").unwrap_or_else(|failure| panic!("{}", failure.diagnostic.title));
+    choose(program.into_inner(), machine).unwrap()
+}
+
+/// The strategy program as text, after the checker.
+fn text(source: &str, machine: Machine) -> String {
+    let program = chosen(source, machine).program;
+    let shown = program_to_string(&program, Spans::Omit);
+    check(program, "strategy").unwrap_or_else(|failure| panic!("{}\n{shown}", failure.diagnostic.title));
+    shown
+}
+
+/// Runs the entry `main` before and after; both give the same.
+fn agree(source: &str, args: &[Value]) -> Value {
+    let before = almach_core::parse::parse_program(source, FileId(0)).unwrap();
+    let before = check(before, "test").unwrap();
+    let expected = Interpreter::new(&before)
+        .unwrap()
+        .call("main", args.to_vec())
+        .unwrap();
+    for machine in [Machine::Sequential, Machine::Threads] {
+        let after = check(chosen(source, machine).program, "strategy").unwrap();
+        let found = Interpreter::new(&after)
+            .unwrap()
+            .call("main", args.to_vec())
+            .unwrap();
+        assert!(almach_value::same(&expected, &found), "{expected:?} {found:?}");
+    }
+    expected
+}
+
+const NEST: &str = r"
+fun inner {m} (xs: [m]f32): [m]f32 =
+  let ys: [m]f32 = map (\(x: f32): f32 -> x) xs
+  in ys
+fun outer {n, m} (xss: [n][m]f32): [n][m]f32 =
+  let yss: [n][m]f32 = map (\(xs: [m]f32): [m]f32 ->
+    let zs: [m]f32 = map (\(x: f32): f32 -> x) xs
+    let ys: [m]f32 = inner {m} (zs)
+    in ys) xss
+  in yss
+";
+
+#[test]
+fn the_outermost_map_goes_to_threads_the_innermost_to_lanes() {
+    let text = text(NEST, Machine::Threads);
+    assert_eq!(text.matches("map@par").count(), 1, "{text}");
+    assert_eq!(text.matches("map@vec").count(), 2, "{text}");
+}
+
+#[test]
+fn one_thread_runs_nothing_on_threads() {
+    let text = text(NEST, Machine::Sequential);
+    assert_eq!(text.matches("map@seq").count(), 1, "{text}");
+    assert_eq!(text.matches("map@vec").count(), 2, "{text}");
+}
+
+#[test]
+fn what_the_user_wrote_stays() {
+    let source = NEST.replacen("map (\\(xs", "map@seq (\\(xs", 1);
+    let chosen = chosen(&source, Machine::Threads);
+    let text = program_to_string(&chosen.program, Spans::Omit);
+    // The outer map is the user's; the ones inside it are now the outermost.
+    assert_eq!(text.matches("map@par").count(), 2, "{text}");
+    assert!(
+        chosen
+            .decisions
+            .iter()
+            .any(|decision| decision.choice == Choice::Fixed)
+    );
+}
+
+#[test]
+fn a_function_has_a_copy_for_each_level_it_is_called_at() {
+    let source = NEST.replacen(
+        "  in yss",
+        "  let first: [n][m]f32 = map@seq (\\(row: [m]f32): [m]f32 ->
+    let again: [m]f32 = inner {m} (row)
+    in again) yss
+  in first",
+        1,
+    );
+    let text = text(&source, Machine::Threads);
+    assert!(
+        text.contains("fun inner {") && text.contains("fun inner_inside {"),
+        "{text}"
+    );
+}
+
+const DOT: &str = r"
+fun main {n} (xs: [n]f32, ys: [n]f32): f32 =
+  let ps: [n]f32 = map (\(x: f32, y: f32): f32 ->
+    let p: f32 = x * y
+    in p) xs ys
+  let s: f32 = reduce (\(a: f32, b: f32): f32 ->
+    let c: f32 = a + b
+    in c) 1.0f32 ps
+  in s
+entry main = main (xs: [n]f32, ys: [n]f32): f32
+";
+
+fn floats(count: usize) -> Value {
+    let text: Vec<String> = (0..count).map(|at| format!("{}.0", at % 7)).collect();
+    let program = almach_core::parse::parse_program(DOT, FileId(0)).unwrap();
+    let ty = &program.entries.first().unwrap().params.first().unwrap().1;
+    almach_value::parse(&format!("[{}]", text.join(", ")), ty).unwrap()
+}
+
+#[test]
+fn a_dot_product_has_chunks_lanes_and_fma_and_no_temporary() {
+    let chosen = chosen(DOT, Machine::Threads);
+    let text = program_to_string(&chosen.program, Spans::Omit);
+    assert!(text.contains("fma"), "{text}");
+    assert!(text.contains("split 65536i64"), "{text}");
+    assert!(text.contains("replicate@seq 64i64 -0.0f32"), "{text}");
+    assert!(!text.contains("[n]f32 = map"), "{text}");
+    let choices: Vec<Choice> = chosen.decisions.iter().map(|decision| decision.choice).collect();
+    assert!(choices.contains(&Choice::FusedInto(Prim::Reduce)));
+    assert!(choices.contains(&Choice::Chunks(65536)));
+    assert!(choices.contains(&Choice::FusedMultiplyAdd));
+}
+
+#[test]
+fn a_dot_product_is_what_it_was_at_every_size() {
+    for count in [0, 1, 15, 16, 63, 64, 65, 200, 65536, 65537, 140_000] {
+        agree(DOT, &[floats(count), floats(count)]);
+    }
+}

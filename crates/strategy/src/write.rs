@@ -1,0 +1,151 @@
+//! Short ways to write Core: operations at a level, functions in place, the bodies of functions spliced in.
+
+use crate::Chooser;
+use almach_base::Span;
+use almach_core::typing::Typed;
+use almach_core::visit::{Substitution, fresh_lambda};
+use almach_core::{Atom, Dim, Exp, Lambda, Op, ResultType, Size, Type, Var};
+use almach_prim::{Annotation, Level, Prim};
+use almach_value::{BinOp, Scalar};
+use std::collections::HashMap;
+
+/// What the variables of spliced statements are, for those that look at how a value was made.
+pub(crate) type Definitions = HashMap<Var, Exp>;
+
+pub(crate) fn int(value: i64) -> Atom {
+    Atom::Const(Scalar::I64(value))
+}
+
+/// An operation at a level.
+pub(crate) fn at_level(prim: Prim, level: Level, functions: Vec<Lambda>, args: Vec<Atom>) -> Exp {
+    Exp::Op(Op {
+        prim,
+        annotation: Annotation {
+            level: Some(level),
+            effect: None,
+        },
+        functions,
+        args,
+    })
+}
+
+/// An operation that takes no level.
+pub(crate) fn view(prim: Prim, args: Vec<Atom>) -> Exp {
+    almach_core::build::op(prim, Vec::new(), args)
+}
+
+impl Chooser {
+    /// A function whose body `inside` writes, given its parameters.
+    pub(crate) fn lambda_of<const N: usize>(
+        &mut self,
+        params: [(&str, Type); N],
+        inside: impl FnOnce(&mut Self, [Atom; N]) -> Typed<Atom>,
+    ) -> Typed<Lambda> {
+        let params = params.map(|(name, ty)| self.builder.param(name, ty));
+        let atoms = params.clone().map(|param| Atom::Var(param.var));
+        self.builder.enter();
+        let value = inside(self, atoms)?;
+        let ty = self.builder.type_of(&value)?;
+        let body = self.builder.leave(Vec::new(), vec![value]);
+        Ok(Lambda {
+            context: Vec::new(),
+            params: params.to_vec(),
+            result: ResultType::one(ty),
+            body,
+        })
+    }
+
+    /// The statements of a function applied to arguments; what it gives.
+    pub(crate) fn splice(
+        &mut self,
+        function: &Lambda,
+        arguments: &[Atom],
+        definitions: &mut Definitions,
+    ) -> Typed<Vec<Atom>> {
+        let copy = fresh_lambda(function, &mut self.builder.supply);
+        let mut given = Substitution::new();
+        for (param, atom) in copy.params.iter().zip(arguments) {
+            given.insert(param.var.clone(), atom.clone());
+        }
+        for mut stmt in copy.body.stmts {
+            given.apply_exp(&mut stmt.exp);
+            given.apply_pattern(&mut stmt.pattern);
+            if let [value] = stmt.pattern.values.as_slice() {
+                definitions.insert(value.var.clone(), stmt.exp.clone());
+            }
+            self.builder.push(stmt.pattern, stmt.exp, stmt.span);
+        }
+        Ok(copy
+            .body
+            .values
+            .iter()
+            .map(|value| given.of_atom(value))
+            .collect())
+    }
+
+    pub(crate) fn bind(&mut self, exp: Exp, name: &str, span: Span) -> Typed<Atom> {
+        self.builder.bind(exp, name, span)
+    }
+
+    pub(crate) fn arithmetic(&mut self, op: BinOp, a: Atom, b: Atom, name: &str, span: Span) -> Typed<Atom> {
+        self.bind(Exp::Binary(op, a, b), name, span)
+    }
+
+    /// Size and element type of an array of known size.
+    pub(crate) fn array_type(&self, array: &Atom) -> Option<(Size, Type)> {
+        match self.builder.type_of(array).ok()? {
+            Type::Array(Dim::Size(size), element) => Some((size, *element)),
+            _ => None,
+        }
+    }
+
+    /// The elements of an array from some on, and those before.
+    pub(crate) fn cut(&mut self, array: &Atom, at: &Atom, span: Span) -> Typed<(Atom, Atom)> {
+        let head = self.bind(view(Prim::Take, vec![at.clone(), array.clone()]), "head", span)?;
+        let rest = self.bind(view(Prim::Drop, vec![at.clone(), array.clone()]), "rest", span)?;
+        Ok((head, rest))
+    }
+
+    /// Several arrays of one size as one.
+    pub(crate) fn zipped(&mut self, arrays: &[Atom], span: Span) -> Typed<Option<Atom>> {
+        let Some((first, others)) = arrays.split_first() else {
+            return Ok(None);
+        };
+        let mut all = first.clone();
+        for other in others {
+            all = self.bind(view(Prim::Zip, vec![all, other.clone()]), "pairs", span)?;
+        }
+        Ok(Some(all))
+    }
+
+    /// The elements that a zip of `count` arrays holds in one.
+    pub(crate) fn unzipped(
+        &mut self,
+        element: &Atom,
+        count: usize,
+        definitions: &mut Definitions,
+        span: Span,
+    ) -> Typed<Vec<Atom>> {
+        let mut parts = Vec::with_capacity(count);
+        let mut left = element.clone();
+        for _ in 1..count {
+            let part = self.bind(Exp::Project(left.clone(), 1), "x", span)?;
+            definitions.insert(var_of(&part), Exp::Project(left.clone(), 1));
+            parts.push(part);
+            left = self.bind(Exp::Project(left, 0), "x", span)?;
+        }
+        parts.push(left);
+        parts.reverse();
+        Ok(parts)
+    }
+}
+
+fn var_of(atom: &Atom) -> Var {
+    match atom {
+        Atom::Var(var) => var.clone(),
+        Atom::Const(_) => Var {
+            id: u32::MAX,
+            name: "constant".into(),
+        },
+    }
+}
