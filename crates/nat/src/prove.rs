@@ -18,6 +18,32 @@ enum Side {
     Upper,
 }
 
+/// `p` or less, where it takes away `c * (x / m)` and also has `x / k` for a part `k` of `m`: `m/k * (x / m) <= x / k`.
+fn nested_quotients<V: Ord + Clone>(p: &Poly<V>) -> Option<Poly<V>> {
+    let quotient = |monomial: &Monomial<V>| match monomial.factors() {
+        [(Atom::Quotient(ratio), 1)] => Some((ratio.clone(), ratio.divisor.as_constant()?)),
+        _ => None,
+    };
+    for (coarse, coefficient) in p.terms().iter().filter(|(_, coefficient)| *coefficient < 0) {
+        let Some((ratio, m)) = quotient(coarse) else {
+            continue;
+        };
+        for (fine, _) in p.terms() {
+            let Some((other, k)) = quotient(fine) else {
+                continue;
+            };
+            let divides = 0 < k && k < m && m % k == 0 && coefficient % (m / k) == 0;
+            if divides && other.dividend == ratio.dividend {
+                let less = Poly::term(fine.clone(), coefficient / (m / k));
+                return p
+                    .checked_sub(&Poly::term(coarse.clone(), *coefficient))?
+                    .checked_add(&less);
+            }
+        }
+    }
+    None
+}
+
 impl<V: Ord + Clone> Ranges<V> {
     /// Whether `p >= 0` follows.
     pub fn is_nonneg(&self, p: &Poly<V>) -> bool {
@@ -67,6 +93,9 @@ impl<V: Ord + Clone> Ranges<V> {
             {
                 return true;
             }
+        }
+        if nested_quotients(&p).is_some_and(|smaller| self.prove(&smaller, fuel)) {
+            return true;
         }
         let shares_a_variable = |fact: &&Poly<V>| fact.occurrences().any(|var| p.mentions(var));
         self.facts.iter().filter(shares_a_variable).any(|fact| {
