@@ -31,14 +31,15 @@ const VECTOR: i64 = 64;
 /// Vectors that the accumulators of one reduction take together, at most.
 const REGISTERS: i64 = 8;
 
-#[derive(Clone, Copy)]
+/// Lanes for an operator.
 pub(crate) struct Shape {
+    operator: Operator,
     lanes: i64,
     accumulators: i64,
 }
 
 impl Shape {
-    fn width(self) -> i64 {
+    fn width(&self) -> i64 {
         self.lanes * self.accumulators
     }
 }
@@ -46,7 +47,7 @@ impl Shape {
 impl Chooser {
     /// The lanes for a reduction of an array; none where it has to run in order.
     pub(crate) fn lanes(&mut self, reduction: &Reduction, array: &Atom) -> Option<Shape> {
-        let operator = reduction.operator.as_ref()?;
+        let operator = reduction.operator.clone()?;
         if !reduction.simple || !is_scalars(&reduction.element) || !is_scalars(&reduction.state) {
             return None;
         }
@@ -68,26 +69,25 @@ impl Chooser {
         let choice = Choice::Lanes { lanes, accumulators };
         let reason = "its operator is commutative and its elements are scalars";
         self.decide(reduction.span, reduction.operation, choice, reason);
-        Some(Shape { lanes, accumulators })
+        Some(Shape {
+            operator,
+            lanes,
+            accumulators,
+        })
     }
 
+    /// An array reduced on lanes, into a state where there is one.
     pub(crate) fn on_lanes(
         &mut self,
         reduction: &Reduction,
-        start: &Atom,
+        start: Option<&Atom>,
         array: &Atom,
         shape: Shape,
     ) -> Typed<Atom> {
-        let (span, Some(operator)) = (reduction.span, reduction.operator.as_ref()) else {
-            return self.fold(reduction, start, array);
-        };
+        let (span, operator) = (reduction.span, &shape.operator);
         let identity = self.identity(operator, span)?;
-        let fill = at_level(
-            Prim::Replicate,
-            Level::Seq,
-            vec![],
-            vec![int(shape.width()), identity.clone()],
-        );
+        let fill = vec![int(shape.width()), identity];
+        let fill = at_level(Prim::Replicate, Level::Seq, vec![], fill);
         let lanes = self.bind(fill, "lanes", span)?;
         let (mut lanes, mut rest) = self.rows(reduction, lanes, array, shape.width())?;
         let mut width = shape.width();
@@ -107,9 +107,9 @@ impl Chooser {
             indices: vec![int(0)],
         };
         let total = self.bind(total, "total", span)?;
-        let all = match *start == identity {
-            true => total,
-            false => self.combine_with(operator, start, &total, &Definitions::new(), span)?,
+        let all = match start {
+            None => total,
+            Some(start) => self.combine_with(operator, start, &total, &Definitions::new(), span)?,
         };
         match rest {
             Some(rest) => self.fold(reduction, &all, &rest),

@@ -40,7 +40,12 @@ impl Chooser {
                 let producers: Vec<&Stmt> = producers.collect();
                 return self.reduction(stmt, op, &producers, around);
             }
-            Exp::Op(op) => Exp::Op(self.op(op, stmt.span, around)?),
+            Exp::Op(op) => {
+                if let Some(nest) = self.column_nest(op) {
+                    return self.interchanged(stmt, &nest, around);
+                }
+                Exp::Op(self.op(op, stmt.span, around)?)
+            }
             other => self.control(other, around)?,
         };
         self.builder.push(stmt.pattern.clone(), exp, stmt.span);

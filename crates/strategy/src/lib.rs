@@ -14,11 +14,13 @@
 //! - [`levels`](mod@levels): the outermost operation goes to threads, the innermost to the lanes of a processor.
 //! - [`producers`](mod@producers): what feeds a reduction is computed where it is used.
 //! - [`reductions`](mod@reductions): chunks for threads. [`lanes`](mod@lanes): lanes and accumulators.
+//! - [`interchange`](mod@interchange): rows on the outside, where an access would stride.
 //! - [`operator`](mod@operator): which operators may be reordered. [`cost`](mod@cost): how much work a function is.
 
 mod calls;
 mod cost;
 mod decision;
+mod interchange;
 mod lanes;
 mod levels;
 mod operator;
@@ -30,14 +32,15 @@ mod write;
 pub use decision::{Choice, Decision};
 
 use almach_base::{Diagnostic, Span, compiler_bug};
-use almach_core::Program;
 use almach_core::build::Builder;
 use almach_core::typing::TypeError;
 use almach_core::visit::UseCounts;
+use almach_core::{Atom, Program, Var};
 use almach_prim::Level;
 use almach_rewrite::facts::Facts;
 use almach_rewrite::{Log, Pass, constant_folding, copy_propagation, cse, dead_code};
 use calls::Variants;
+use std::collections::HashMap;
 
 /// What runs the program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -84,6 +87,7 @@ fn chosen(program: &Program, machine: Machine) -> Result<Chosen, TypeError> {
         facts: Facts::of(program),
         builder: Builder::for_program(program),
         uses: UseCounts::default(),
+        transposed: HashMap::new(),
         variants: Variants::default(),
         decisions: Vec::new(),
     };
@@ -141,6 +145,8 @@ pub(crate) struct Chooser {
     builder: Builder,
     /// Of the function that is being worked on.
     uses: UseCounts,
+    /// The arrays that transpositions of that function transpose.
+    transposed: HashMap<Var, Atom>,
     variants: Variants,
     decisions: Vec<Decision>,
 }

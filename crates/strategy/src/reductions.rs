@@ -34,8 +34,6 @@ const CHUNK: u64 = 1 << 16;
 /// What happens to an element on its way into a reduction.
 #[derive(Clone)]
 pub(crate) enum Stage {
-    /// The arrays were zipped; each element is taken apart again.
-    Unzip(usize),
     Map(Lambda),
     Filter(Lambda),
 }
@@ -47,6 +45,8 @@ pub(crate) struct Reduction {
     /// With levels inside.
     function: Lambda,
     pub(crate) operator: Option<Operator>,
+    /// How many arrays feed it, zipped to one.
+    pub(crate) arity: usize,
     stages: Vec<Stage>,
     pub(crate) state: Type,
     pub(crate) element: Type,
@@ -74,27 +74,7 @@ impl Chooser {
         let Some((_, element)) = self.array_type(&source) else {
             return self.in_order(stmt, op, around);
         };
-        let reduction = Reduction {
-            operation: op.prim,
-            span: stmt.span,
-            operator: Operator::of(function),
-            state: self.builder.type_of(initial)?,
-            element,
-            simple: self.is_simple_chain(producers),
-            work: self.work(function, producers),
-            function: self.lambda(function, Around::Parallel)?,
-            stages: self.stages(producers)?,
-        };
-        for producer in producers {
-            if let Exp::Op(giver) = &producer.exp {
-                self.decide(
-                    producer.span,
-                    giver.prim,
-                    Choice::FusedInto(op.prim),
-                    "the reduction is its only use",
-                );
-            }
-        }
+        let reduction = self.described(stmt, op, function, initial, producers, element)?;
         let result = match self.chunk_size(&reduction, &source, around) {
             Some(size) => self.chunked(&reduction, initial, &source, size)?,
             None => self.reduced(&reduction, initial, &source)?,
@@ -102,6 +82,39 @@ impl Chooser {
         self.builder
             .push(stmt.pattern.clone(), Exp::Atom(result), stmt.span);
         Ok(())
+    }
+
+    /// A reduction with its producers, of an array with such elements.
+    pub(crate) fn described(
+        &mut self,
+        stmt: &Stmt,
+        op: &Op,
+        function: &Lambda,
+        initial: &Atom,
+        producers: &[&Stmt],
+        element: Type,
+    ) -> Typed<Reduction> {
+        for producer in producers {
+            if let Exp::Op(giver) = &producer.exp {
+                let reason = "the reduction is its only use";
+                self.decide(producer.span, giver.prim, Choice::FusedInto(op.prim), reason);
+            }
+        }
+        Ok(Reduction {
+            operation: op.prim,
+            span: stmt.span,
+            operator: Operator::of(function),
+            arity: match producers.first().map(|stmt| &stmt.exp) {
+                Some(Exp::Op(giver)) => giver.args.len(),
+                _ => 1,
+            },
+            state: self.builder.type_of(initial)?,
+            element,
+            simple: self.is_simple_chain(producers),
+            work: self.work(function, producers),
+            function: self.lambda(function, Around::Parallel)?,
+            stages: self.stages(producers)?,
+        })
     }
 
     /// The reduction as it is, in order.
@@ -130,9 +143,6 @@ impl Chooser {
         let mut stages = Vec::new();
         for producer in producers {
             let Exp::Op(giver) = &producer.exp else { continue };
-            if giver.prim == Prim::Map && giver.args.len() > 1 {
-                stages.push(Stage::Unzip(giver.args.len()));
-            }
             for function in &giver.functions {
                 let function = self.lambda(function, Around::Parallel)?;
                 stages.push(match giver.prim {
@@ -144,7 +154,7 @@ impl Chooser {
         Ok(stages)
     }
 
-    fn is_simple_chain(&self, producers: &[&Stmt]) -> bool {
+    pub(crate) fn is_simple_chain(&self, producers: &[&Stmt]) -> bool {
         producers.iter().all(|producer| match &producer.exp {
             Exp::Op(giver) => giver
                 .functions
@@ -226,8 +236,13 @@ impl Chooser {
     /// One chunk, which is not empty, on its own.
     fn part(&mut self, reduction: &Reduction, chunk: &Atom, span: Span) -> Typed<Atom> {
         if let Some(operator) = &reduction.operator {
-            let identity = self.identity(operator, span)?;
-            return self.reduced(reduction, &identity, chunk);
+            return match self.lanes(reduction, chunk) {
+                Some(shape) => self.on_lanes(reduction, None, chunk, shape),
+                None => {
+                    let identity = self.identity(operator, span)?;
+                    self.fold(reduction, &identity, chunk)
+                }
+            };
         }
         let first = Exp::Index {
             array: chunk.clone(),
@@ -242,7 +257,7 @@ impl Chooser {
     /// An array reduced into a state, by one worker.
     fn reduced(&mut self, reduction: &Reduction, start: &Atom, array: &Atom) -> Typed<Atom> {
         match self.lanes(reduction, array) {
-            Some(shape) => self.on_lanes(reduction, start, array, shape),
+            Some(shape) => self.on_lanes(reduction, Some(start), array, shape),
             None => self.fold(reduction, start, array),
         }
     }
@@ -257,7 +272,13 @@ impl Chooser {
 
     /// The next state from a state and an element.
     pub(crate) fn step(&mut self, reduction: &Reduction, acc: &Atom, element: &Atom) -> Typed<Atom> {
-        let values = vec![element.clone()];
+        let mut definitions = Definitions::new();
+        let values = self.unzipped(element, reduction.arity, &mut definitions, reduction.span)?;
+        self.steps(reduction, &reduction.stages, acc, values, &mut definitions)
+    }
+
+    /// The next state from a state and the elements of the arrays that feed the reduction.
+    pub(crate) fn step_with(&mut self, reduction: &Reduction, acc: &Atom, values: Vec<Atom>) -> Typed<Atom> {
         self.steps(reduction, &reduction.stages, acc, values, &mut Definitions::new())
     }
 
@@ -274,10 +295,6 @@ impl Chooser {
         };
         match stages.first() {
             None => self.combine(reduction, acc, value, definitions),
-            Some(Stage::Unzip(count)) => {
-                let parts = self.unzipped(value, *count, definitions, reduction.span)?;
-                self.steps(reduction, rest, acc, parts, definitions)
-            }
             Some(Stage::Map(function)) => {
                 let mapped = self.splice(function, &values, definitions)?;
                 self.steps(reduction, rest, acc, mapped, definitions)
@@ -307,23 +324,18 @@ impl Chooser {
 
     /// What becomes of an element before it is combined; only for reductions without filters.
     fn fed(&mut self, reduction: &Reduction, element: &Atom) -> Typed<Atom> {
-        let mut values = vec![element.clone()];
         let mut definitions = Definitions::new();
+        let mut values = self.unzipped(element, reduction.arity, &mut definitions, reduction.span)?;
         for stage in &reduction.stages {
-            values = match (stage, values.as_slice()) {
-                (Stage::Unzip(count), [value]) => {
-                    let value = value.clone();
-                    self.unzipped(&value, *count, &mut definitions, reduction.span)?
-                }
-                (Stage::Map(function), _) => self.splice(function, &values, &mut definitions)?,
-                (Stage::Unzip(_) | Stage::Filter(_), _) => values,
-            };
+            if let Stage::Map(function) = stage {
+                values = self.splice(function, &values, &mut definitions)?;
+            }
         }
         Ok(values.into_iter().next().unwrap_or_else(|| element.clone()))
     }
 
     /// The operator applied to a state and a value.
-    fn combine(
+    pub(crate) fn combine(
         &mut self,
         reduction: &Reduction,
         acc: &Atom,

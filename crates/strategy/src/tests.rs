@@ -138,3 +138,36 @@ fn a_dot_product_is_what_it_was_at_every_size() {
         agree(DOT, &[floats(count), floats(count)]);
     }
 }
+
+#[test]
+fn no_sign_of_zero_is_made_up() {
+    let source = DOT.replace("1.0f32 ps", "0.0f32 ps");
+    let none = floats(0);
+    let sum = agree(&source, &[none.clone(), none]);
+    assert_eq!(format!("{sum:?}"), format!("{:?}", Value::from(0.0f32)));
+}
+
+const COLUMNS: &str = r"
+fun main {n, m} (xss: [n][m]f32, ys: [m]f32): [m]f32 =
+  let cols: [m][n]f32 = transpose xss
+  let sums: [m]f32 = map (\(col: [n]f32, y: f32): f32 ->
+    let squares: [n]f32 = map (\(x: f32): f32 ->
+      let p: f32 = x * x
+      in p) col
+    let s: f32 = reduce (\(a: f32, b: f32): f32 ->
+      let c: f32 = a + b
+      in c) 0.0f32 squares
+    let r: f32 = s + y
+    in r) cols ys
+  in sums
+entry main = main (xss: [n][m]f32, ys: [m]f32): [m]f32
+";
+
+#[test]
+fn sums_of_columns_read_memory_in_its_order() {
+    for machine in [Machine::Sequential, Machine::Threads] {
+        let text = text(COLUMNS, machine);
+        assert!(!text.contains("transpose"), "{text}");
+        assert!(text.contains("reduceSeq") && text.contains("fma"), "{text}");
+    }
+}
