@@ -49,6 +49,14 @@ pub fn new(space: Space, data: Data, name: Name, body: Phrase) -> Phrase {
     ))
 }
 
+/// `newGrowing{δ} (\name: var[some k. k.δ]. body)`.
+pub fn new_growing(element: Data, name: Name, body: Phrase) -> Phrase {
+    let size = Name::from("k'");
+    let array = Data::array(Nat::var(size.clone()), element.clone());
+    let cell = Data::Some(vec![size], Box::new(array));
+    Phrase::prim(Prim::NewGrowing, vec![], vec![element]).app(Phrase::lam(name, PhraseType::var(cell), body))
+}
+
 pub fn for_loop(size: Nat, index: Name, body: Phrase) -> Phrase {
     let ty = PhraseType::Exp(Data::Index(size.clone()));
     Phrase::prim(Prim::For, vec![size], vec![]).app(Phrase::lam(index, ty, body))

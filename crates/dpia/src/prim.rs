@@ -154,6 +154,10 @@ plain_primitives! {
     While "while" "exp[bool] * comm -> comm";
     /// A run-time number as a size.
     LetNat "letNat" "exp[i64] -> ((n: nat) -> comm) -> comm";
+    /// A cell that holds nothing yet, and grows.
+    NewGrowing "newGrowing" "(s: data) -> (var[some k'. k'.s] -> comm) -> comm";
+    /// Makes a growing cell longer: an acceptor for so many elements behind those it holds.
+    Append "append" "(s: data) -> var[some k'. k'.s] -> exp[i64] -> ((m: nat) -> acc[m.s] -> comm) -> comm";
     /// The first variable becomes what the second is, which is not to be read again before it is written.
     Move "move" "(s: data) -> var[s] * var[s] -> comm";
     IdxAcc "idxAcc" "(n: nat) -> (s: data) -> acc[n.s] -> exp[idx[n]] -> acc[s]";

@@ -5,6 +5,11 @@
 //! where every scalar is a buffer instead: `[n](f32, [m]i32)` has the slots `n`, a buffer of `n` floats, `m`, a buffer of
 //! `n*m` integers. A sum has a slot for its constructor, then the slots of every constructor's fields.
 //!
+//! Rows of their own sizes (jagged) have, inside an array, a slot for their offsets: a buffer of one `i64` more than there are
+//! rows, the first 0, each where the next row starts, the last the size of the data. Then follow, as for an array, the size of
+//! the data (of all rows together) and the slots of its elements: `[n][?][?]f32` has the slots `n`, `n+1` offsets, `k`,
+//! `k+1` offsets, `l`, a buffer of `l` floats. Outside of arrays, as a field of a sum, such a row is an array.
+//!
 //! Parameters of the procedure are the slots of all arguments, then those of all results: `out` scalars and sizes, and
 //! owned buffers.
 
@@ -38,7 +43,10 @@ pub enum Shape {
     Scalar(ScalarType),
     Vector(u32, ScalarType),
     Tuple(Vec<Shape>),
-    Array(Box<Shape>),
+    /// An array; its size where the type says it.
+    Array(Option<i64>, Box<Shape>),
+    /// A row of its own size.
+    Rows(Box<Shape>),
     /// The fields of each constructor.
     Sum(Vec<Vec<Shape>>),
 }
@@ -74,6 +82,17 @@ impl Shape {
         slots
     }
 
+    /// Whether there are rows of their own sizes.
+    pub fn has_rows(&self) -> bool {
+        match self {
+            Shape::Scalar(_) | Shape::Vector(..) => false,
+            Shape::Tuple(parts) => parts.iter().any(Shape::has_rows),
+            Shape::Array(_, element) => element.has_rows(),
+            Shape::Rows(_) => true,
+            Shape::Sum(constructors) => constructors.iter().flatten().any(Shape::has_rows),
+        }
+    }
+
     fn collect(&self, inside: Inside, slots: &mut Vec<Slot>) {
         let scalar = |ty: ScalarType| match inside {
             Inside::Nothing => Slot::Scalar(ty),
@@ -86,7 +105,14 @@ impl Shape {
                 Inside::Array => slots.push(scalar(*ty)),
             },
             Shape::Tuple(parts) => parts.iter().for_each(|part| part.collect(inside, slots)),
-            Shape::Array(element) => {
+            Shape::Array(_, element) => {
+                slots.push(Slot::Size);
+                element.collect(Inside::Array, slots);
+            }
+            Shape::Rows(element) => {
+                if let Inside::Array = inside {
+                    slots.push(Slot::Buffer(ScalarType::I64));
+                }
                 slots.push(Slot::Size);
                 element.collect(Inside::Array, slots);
             }

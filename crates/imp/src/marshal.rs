@@ -2,7 +2,7 @@
 
 use crate::interface::{Entry, Shape, TAG};
 use almach_value::{
-    ArrayValue, Buffer, DimType, ElementShape, Elements, Scalar, ScalarType, Sizes, SumValue, Value,
+    ArrayValue, Buffer, DimType, ElementShape, Elements, RowLengths, Scalar, ScalarType, Sizes, SumValue, Value,
     ValueType, buffer_of, conforms_with,
 };
 use std::fmt;
@@ -50,7 +50,7 @@ pub fn arguments_to_slots(entry: &Entry, arguments: &[Value]) -> Marshal<Vec<Slo
         let first = slots.len();
         to_slots(value, &param.shape, &mut slots)?;
         let mut own = slots.iter_mut().skip(first);
-        complete(&param.ty, &sizes, Around::Value, &mut own);
+        complete(&param.ty, &param.shape, &sizes, Around::Value, &mut own);
     }
     Ok(slots)
 }
@@ -67,15 +67,16 @@ enum Around {
 /// The rows of an empty array have the sizes that their names have elsewhere: `[]` is a `[0][m]t` for every `m`.
 fn complete<'s>(
     ty: &ValueType,
+    shape: &Shape,
     sizes: &Sizes,
     around: Around,
     slots: &mut impl Iterator<Item = &'s mut Slot>,
 ) {
-    match ty {
-        ValueType::Scalar(_) => {
+    match (ty, shape) {
+        (ValueType::Scalar(_), _) => {
             slots.next();
         }
-        ValueType::Vector(width, _) => {
+        (ValueType::Vector(width, _), _) => {
             let count = if around == Around::Value {
                 *width as usize
             } else {
@@ -83,13 +84,15 @@ fn complete<'s>(
             };
             slots.by_ref().take(count).for_each(drop);
         }
-        ValueType::Tuple(parts) => parts.iter().for_each(|part| complete(part, sizes, around, slots)),
-        ValueType::Record(fields) => {
-            fields
-                .iter()
-                .for_each(|(_, field)| complete(field, sizes, around, slots));
-        }
-        ValueType::Array(dim, element) => {
+        (ValueType::Tuple(types), Shape::Tuple(parts)) => types
+            .iter()
+            .zip(parts)
+            .for_each(|(ty, part)| complete(ty, part, sizes, around, slots)),
+        (ValueType::Record(fields), Shape::Tuple(parts)) => fields
+            .iter()
+            .zip(parts)
+            .for_each(|((_, ty), part)| complete(ty, part, sizes, around, slots)),
+        (ValueType::Array(dim, ty), Shape::Array(_, element)) => {
             let Some(Slot::Size(size)) = slots.next() else {
                 return;
             };
@@ -101,22 +104,40 @@ fn complete<'s>(
             if let (Around::EmptyArray, Some(known)) = (around, known) {
                 *size = known;
             }
-            let inside = match (around, *size) {
-                (Around::EmptyArray, _) | (_, 0) => Around::EmptyArray,
-                _ => Around::Array,
+            let inside = around.of(*size);
+            complete(ty, element, sizes, inside, slots);
+        }
+        (ValueType::Array(_, ty), Shape::Rows(element)) => {
+            if around != Around::Value {
+                slots.next();
+            }
+            let Some(Slot::Size(size)) = slots.next() else {
+                return;
             };
-            complete(element, sizes, inside, slots);
+            complete(ty, element, sizes, around.of(*size), slots);
         }
         // Arrays in sums have sizes of their own.
-        ValueType::Sum(sum) => {
+        (ValueType::Sum(sum), Shape::Sum(constructors)) => {
             slots.next();
-            let fields = sum
+            let types = sum
                 .constructors
                 .iter()
                 .flat_map(|constructor| &constructor.fields);
-            fields.for_each(|field| complete(field, &Sizes::new(), around, slots));
+            types
+                .zip(constructors.iter().flatten())
+                .for_each(|(ty, field)| complete(ty, field, &Sizes::new(), around, slots));
         }
-        ValueType::Recursive(_) => {}
+        _ => {}
+    }
+}
+
+impl Around {
+    /// What the elements of an array of that size stand in.
+    fn of(self, size: i64) -> Around {
+        match (self, size) {
+            (Around::EmptyArray, _) | (_, 0) => Around::EmptyArray,
+            _ => Around::Array,
+        }
     }
 }
 
@@ -132,7 +153,7 @@ pub fn to_slots(value: &Value, shape: &Shape, slots: &mut Vec<Slot>) -> Marshal<
                 to_slots(value, part, slots)?;
             }
         }
-        (Shape::Array(element), Value::Array(array)) => {
+        (Shape::Array(_, element) | Shape::Rows(element), Value::Array(array)) => {
             slots.push(Slot::Size(array.len as i64));
             elements_to_slots(array, element, slots)?;
         }
@@ -163,7 +184,16 @@ fn zero(shape: &Shape) -> Marshal<Value> {
         Shape::Scalar(ty) => Value::Scalar(Scalar::zero(*ty)),
         Shape::Vector(width, ty) => Value::vector((0..*width).map(|_| Scalar::zero(*ty))),
         Shape::Tuple(parts) => Value::tuple(parts.iter().map(zero).collect::<Marshal<Vec<_>>>()?),
-        Shape::Array(_) => return wrong("an array inside a sum"),
+        Shape::Array(size, element) => {
+            let element_shape = element_shape(element)?;
+            let zeros = (0..size.unwrap_or(0)).map(|_| zero(element));
+            let zeros = zeros.collect::<Marshal<Vec<Value>>>()?;
+            match ArrayValue::from_values(&element_shape, zeros) {
+                Ok(array) => Value::array(array),
+                Err(error) => return wrong(error),
+            }
+        }
+        Shape::Rows(element) => Value::array(ArrayValue::empty(&element_shape(element)?)),
         Shape::Sum(constructors) => match constructors.first() {
             Some(fields) => Value::sum(0, fields.iter().map(zero).collect::<Marshal<Vec<_>>>()?),
             None => return wrong("a sum without constructors"),
@@ -180,9 +210,17 @@ fn elements_to_slots(array: &ArrayValue, shape: &Shape, slots: &mut Vec<Slot>) -
                 elements_to_slots(component, part, slots)?;
             }
         }
-        (Shape::Array(element), Elements::Rows { row, inner }) => {
+        (Shape::Array(_, element), Elements::Rows { row, inner }) => {
             slots.push(Slot::Size(*row as i64));
             elements_to_slots(inner, element, slots)?;
+        }
+        (Shape::Rows(element), Elements::Rows { row, inner }) => {
+            let offsets = (0..=array.len).map(|at| (at * row) as i64);
+            rows_to_slots(offsets.collect(), inner, element, slots)?;
+        }
+        (Shape::Rows(element), Elements::Jagged { lengths, inner }) => {
+            let offsets = lengths.offsets.iter().map(|offset| *offset as i64);
+            rows_to_slots(offsets.collect(), inner, element, slots)?;
         }
         (Shape::Sum(constructors), Elements::Boxed(values)) => {
             sums_to_slots(values, constructors, slots)?;
@@ -190,6 +228,17 @@ fn elements_to_slots(array: &ArrayValue, shape: &Shape, slots: &mut Vec<Slot>) -
         (shape, _) => return wrong(format!("elements that are not {shape:?}")),
     }
     Ok(())
+}
+
+fn rows_to_slots(
+    offsets: Vec<i64>,
+    data: &ArrayValue,
+    element: &Shape,
+    slots: &mut Vec<Slot>,
+) -> Marshal<()> {
+    slots.push(Slot::Buffer(Buffer::from(offsets)));
+    slots.push(Slot::Size(data.len as i64));
+    elements_to_slots(data, element, slots)
 }
 
 fn sums_to_slots(values: &[Value], constructors: &[Vec<Shape>], slots: &mut Vec<Slot>) -> Marshal<()> {
@@ -221,7 +270,11 @@ fn element_shape(shape: &Shape) -> Marshal<ElementShape> {
         Shape::Tuple(parts) => {
             ElementShape::Tuple(parts.iter().map(element_shape).collect::<Marshal<Vec<_>>>()?)
         }
-        Shape::Array(_) => return wrong("an array inside a sum"),
+        Shape::Array(size, element) => {
+            let size = usize::try_from(size.unwrap_or(0)).unwrap_or(0);
+            ElementShape::Row(size, Box::new(element_shape(element)?))
+        }
+        Shape::Rows(element) => ElementShape::Jagged(Box::new(element_shape(element)?)),
         Shape::Sum(_) => ElementShape::Boxed,
     })
 }
@@ -239,7 +292,7 @@ pub fn from_slots(shape: &Shape, slots: &mut impl Iterator<Item = Slot>) -> Mars
                 .map(|part| from_slots(part, slots))
                 .collect::<Marshal<Vec<_>>>()?,
         ),
-        Shape::Array(element) => {
+        Shape::Array(_, element) | Shape::Rows(element) => {
             let len = size(slots)?;
             Value::array(elements_from_slots(len, element, slots)?)
         }
@@ -304,7 +357,21 @@ fn elements_from_slots(
             let components = components.collect::<Marshal<Vec<_>>>()?;
             return ArrayValue::tuples(len, components).map_err(|error| MarshalError(error.to_string()));
         }
-        Shape::Array(element) => {
+        Shape::Rows(element) => {
+            let offsets = buffer(ScalarType::I64, len + 1, slots)?;
+            let total = size(slots)?;
+            let inner = elements_from_slots(total, element, slots)?;
+            let Buffer::I64(offsets) = offsets else {
+                return wrong("offsets that are no integers");
+            };
+            let offsets = offsets.into_iter().map(usize::try_from);
+            let Ok(offsets) = offsets.collect::<Result<Vec<usize>, _>>() else {
+                return wrong("a negative offset");
+            };
+            return ArrayValue::jagged(RowLengths { offsets }, Arc::new(inner))
+                .map_err(|error| MarshalError(error.to_string()));
+        }
+        Shape::Array(_, element) => {
             let row = size(slots)?;
             let inner = elements_from_slots(len * row, element, slots)?;
             return ArrayValue::rows(len, row, Arc::new(inner))

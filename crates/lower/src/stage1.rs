@@ -17,8 +17,13 @@ mod bodies;
 mod checks;
 mod control;
 mod destinations;
+mod jagged;
+mod layout;
 mod operations;
+mod pack;
+mod rows;
 mod types;
+mod update;
 mod views;
 
 use crate::error::{Lowering, bug};
@@ -28,7 +33,9 @@ use almach_core::typing::Env;
 use almach_core::{Atom, FunId, Function, Program, Size, Var};
 use almach_dpia::build;
 use almach_dpia::{Data, Kind, Nat, Phrase, PhraseType, Prim, Proc, Space};
+use layout::{Packed, Pool};
 use std::collections::{HashMap, HashSet};
+use types::ResultData;
 
 /// One step of a block. Those that bind a name have the rest of the block as their body.
 pub(crate) enum Item {
@@ -36,6 +43,11 @@ pub(crate) enum Item {
     New {
         space: Space,
         data: Data,
+        name: Name,
+    },
+    /// A cell that grows.
+    NewGrowing {
+        element: Data,
         name: Name,
     },
     Let {
@@ -66,7 +78,7 @@ pub(crate) enum Dest {
     /// One acceptor per value.
     Each(Vec<Phrase>),
     /// A cell, since the results come with sizes.
-    Cell { acceptor: Phrase, data: Data },
+    Cell { acceptor: Phrase, holds: ResultData },
 }
 
 pub(crate) struct Translator<'a> {
@@ -75,6 +87,8 @@ pub(crate) struct Translator<'a> {
     facts: Facts,
     env: Env,
     values: HashMap<Var, Phrase>,
+    /// What the rows of variables are in, for those that have some.
+    pools: HashMap<Var, (Vec<Pool>, Packed)>,
     items: Vec<Item>,
     /// Results that types mention, waiting to be computed.
     late_sizes: Vec<(Var, Phrase)>,
@@ -113,6 +127,7 @@ pub(crate) fn translate(
             facts: Facts::of(function),
             env: Env::new(),
             values: HashMap::new(),
+            pools: HashMap::new(),
             items: Vec::new(),
             late_sizes: Vec::new(),
             next_name: 0,
@@ -176,11 +191,28 @@ impl Translator<'_> {
                 .insert(var.clone(), build::nat_value(Nat::var(name_of(var))));
         }
         let mut params = Vec::new();
+        let mut pool_sizes = Vec::new();
         for param in exps {
-            let data = self.data(&param.ty)?;
+            let layout = self.layout(&param.ty)?;
             self.values
                 .insert(param.var.clone(), Phrase::Var(name_of(&param.var)));
-            params.push((name_of(&param.var), PhraseType::Exp(data)));
+            params.push((name_of(&param.var), PhraseType::Exp(layout.data())));
+            // Callers pack what they pass.
+            let mut pools = Vec::new();
+            for element in layout.pools() {
+                let (size, name) = (self.fresh("size"), self.fresh("pool"));
+                let data = Data::array(Nat::var(size.clone()), element.data());
+                params.push((name.clone(), PhraseType::Exp(data)));
+                pools.push(Pool {
+                    size: Nat::var(size.clone()),
+                    element: element.data(),
+                    elements: Phrase::Var(name),
+                });
+                pool_sizes.push(size);
+            }
+            if !pools.is_empty() {
+                self.pools.insert(param.var.clone(), (pools, Packed::Yes));
+            }
         }
         let result = self.result_data(&function.result)?;
         let outs: Vec<(Name, Data)> = result
@@ -201,9 +233,9 @@ impl Translator<'_> {
                 false => PhraseType::fun(param, ty),
             };
         }
-        for var in nats.iter().rev() {
-            phrase = Phrase::nat_lam(name_of(var), phrase);
-            ty = PhraseType::Dependent(name_of(var), Kind::Nat, Box::new(ty));
+        for name in nats.iter().map(name_of).chain(pool_sizes).rev() {
+            phrase = Phrase::nat_lam(name.clone(), phrase);
+            ty = PhraseType::Dependent(name, Kind::Nat, Box::new(ty));
         }
         match self.proc_names.get(&id) {
             Some(name) => Ok(Proc {
@@ -379,6 +411,7 @@ fn close(items: Vec<Item>) -> Phrase {
         rest = match item {
             Item::Command(command) => build::seq(command, rest),
             Item::New { space, data, name } => build::new(space, data, name, rest),
+            Item::NewGrowing { element, name } => build::new_growing(element, name, rest),
             Item::Let { name, ty, value } => build::let_in(name, ty, value, rest),
             Item::LetNat { name, value } => build::let_nat(value, name, rest),
             Item::Open {

@@ -13,6 +13,7 @@
 //! `parfor`, their variables. Guarantees: the result passes the interference check again.
 
 mod collectives;
+pub(crate) use collectives::same_scalar;
 mod substitute;
 
 use almach_base::Name;

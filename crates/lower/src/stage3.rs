@@ -17,6 +17,7 @@ mod calls;
 mod commands;
 pub(crate) mod entry;
 mod expressions;
+mod growing;
 mod storage;
 
 use crate::error::{Lowering, bug};

@@ -42,7 +42,7 @@ fn values_go_in_and_come_out() {
             EntryParam {
                 name: Name::from("xs"),
                 ty: ty("pairs"),
-                shape: Shape::Array(Box::new(Shape::Tuple(vec![float.clone(), whole.clone()]))),
+                shape: Shape::Array(None, Box::new(Shape::Tuple(vec![float.clone(), whole.clone()]))),
             },
             EntryParam {
                 name: Name::from("by"),
@@ -50,7 +50,7 @@ fn values_go_in_and_come_out() {
                 shape: float.clone(),
             },
         ],
-        results: vec![Shape::Array(Box::new(float)), whole],
+        results: vec![Shape::Array(None, Box::new(float)), whole],
         result_type: ty("result"),
         span: Span::NONE,
     };

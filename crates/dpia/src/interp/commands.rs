@@ -105,6 +105,18 @@ impl Interpreter {
                     })
                 })
             }
+            Prim::NewGrowing => {
+                let [body] = take(arguments)?;
+                comm(move |store| {
+                    with_cell(store, |store, writer, reader| {
+                        writer.clone().acc()?(store, &[Step::Size(0)], Scalar::I64(0))?;
+                        body.clone()
+                            .apply(Meaning::Pair(Rc::new((writer, reader))))?
+                            .run(store)
+                    })
+                })
+            }
+            Prim::Append => append(arguments),
             Prim::If => {
                 let [pair] = take(arguments)?;
                 let (condition, branches) = pair.pair()?;
@@ -198,6 +210,26 @@ fn cell(applied: Rc<Applied>, mut arguments: Vec<Meaning>) -> Run<Meaning> {
             }
         };
         body.apply(contents)?.run(store)
+    })
+}
+
+/// `append`: the contents from the old size on.
+fn append(arguments: Vec<Meaning>) -> Run<Meaning> {
+    let [cell, more, body] = take(arguments)?;
+    let (writer, reader) = cell.pair()?;
+    let (writer, reader, more) = (writer.acc()?, reader.exp()?, more.exp()?);
+    comm(move |store| {
+        let first = integer(reader(store, &[Step::Size(0)])?)?;
+        let more = integer(more(store, &[])?)?;
+        writer(store, &[Step::Grown], Scalar::I64(first + more))?;
+        let writer = writer.clone();
+        let room = Meaning::Acc(Rc::new(move |store: &mut Store, path: &[Step], scalar| {
+            let [Step::At(at), rest @ ..] = path else {
+                return Err(broken("an element without an index"));
+            };
+            writer(store, &below(&[Step::Contents, Step::At(first + at)], rest), scalar)
+        }));
+        apply_size(body.clone(), more)?.apply(room)?.run(store)
     })
 }
 

@@ -13,6 +13,8 @@ pub enum Step {
     Field(usize),
     Lane(u32),
     Size(usize),
+    /// The one size of a cell that grows: what it holds stays.
+    Grown,
     Contents,
 }
 
@@ -80,6 +82,12 @@ impl Store {
             .cells
             .get_mut(cell.0)
             .ok_or_else(|| broken("a cell is used after its end"))?;
+        if let [owner @ .., Step::Grown] = path {
+            let mut size = owner.to_vec();
+            size.push(Step::Size(0));
+            block.scalars.insert(size, scalar);
+            return Ok(());
+        }
         if let [.., Step::Size(0)] = path {
             // New sizes: the old contents are gone.
             let owner = &path[..path.len() - 1];

@@ -1,11 +1,12 @@
 //! Bodies and statements: where each value goes.
 
 use super::{Dest, Item, Translator, name_of};
-use crate::error::{Lowering, bug, refuse};
-use crate::stage1::types::{ResultData, TAG, held, together};
+use super::layout::{Held, Layout, Packed, Pool};
+use crate::error::{Lowering, bug};
+use crate::stage1::types::{ResultData, held, together};
 use almach_base::Name;
-use almach_core::{Atom, Body, Exp, Lambda, Pattern, Stmt};
-use almach_dpia::{Data, Nat, Phrase, PhraseType, Prim, build};
+use almach_core::{Atom, Body, Exp, Lambda, Param, Pattern, Stmt};
+use almach_dpia::{Data, Nat, Phrase, PhraseType, Prim, Space, build};
 use almach_prim::Prim as Operation;
 use almach_value::Scalar;
 
@@ -20,9 +21,9 @@ impl Translator<'_> {
             }
             _ => match dest {
                 Dest::Each(acceptors) => self.body_into_each(body, &acceptors)?,
-                Dest::Cell { acceptor, data } => {
+                dest @ Dest::Cell { .. } => {
                     body.stmts.iter().try_for_each(|stmt| self.stmt(stmt))?;
-                    self.give_body(body, Dest::Cell { acceptor, data })?;
+                    self.give_body(body, dest)?;
                 }
             },
         }
@@ -73,22 +74,15 @@ impl Translator<'_> {
     }
 
     fn give_body(&mut self, body: &Body, dest: Dest) -> Lowering<()> {
-        let values = body
-            .values
-            .iter()
-            .map(|atom| self.value(atom))
-            .collect::<Lowering<Vec<_>>>()?;
-        let sizes = body
-            .context
-            .iter()
-            .map(|atom| self.size(atom))
-            .collect::<Lowering<Vec<_>>>()?;
-        let datas = body
-            .values
-            .iter()
-            .map(|atom| self.data_of(atom))
-            .collect::<Lowering<Vec<_>>>()?;
-        self.give(sizes, values, datas, dest)
+        let (sizes, values) = self.body_results(body)?;
+        self.give(sizes, values, dest)
+    }
+
+    /// What a body gives, once its statements are done.
+    pub(crate) fn body_results(&self, body: &Body) -> Lowering<(Vec<Nat>, Vec<Held>)> {
+        let values = body.values.iter().map(|atom| self.held(atom));
+        let sizes = body.context.iter().map(|atom| self.size(atom));
+        Ok((sizes.collect::<Lowering<_>>()?, values.collect::<Lowering<_>>()?))
     }
 
     /// Whether a body gives exactly what its last statement binds, and nothing else uses that.
@@ -121,55 +115,21 @@ impl Translator<'_> {
         result
     }
 
-    /// Puts values (and the sizes they come with) where they should go.
-    pub(crate) fn give(
-        &mut self,
-        sizes: Vec<Nat>,
-        values: Vec<Phrase>,
-        datas: Vec<Data>,
-        dest: Dest,
-    ) -> Lowering<()> {
-        match dest {
-            Dest::Each(acceptors) => {
-                // The acceptor of a procedure without results takes nothing.
-                for ((value, data), acceptor) in values.into_iter().zip(datas).zip(acceptors) {
-                    self.push(build::assign(data, acceptor, value));
-                }
-                Ok(())
-            }
-            Dest::Cell { acceptor, data } => {
-                let count = values.len();
-                self.fill(acceptor, data, sizes, |this, contents, parts| {
-                    for (at, value) in values.into_iter().enumerate() {
-                        let (place, part) = component(contents, &parts, at, count);
-                        // What the value is called outside is what it is inside: the sizes are equal.
-                        let from = datas.get(at).cloned().unwrap_or_else(|| part.clone());
-                        let value = coerce(&from, &part, value);
-                        this.push(build::assign(part, place, value));
-                    }
-                    Ok(())
-                })
-            }
-        }
-    }
-
-    /// `fill` of a cell with these sizes; `inside` gets the acceptor of the contents and their types.
+    /// `fill` of a cell with these sizes; `inside` gets their names, the acceptor of the contents, and what it holds.
     pub(crate) fn fill(
         &mut self,
         acceptor: Phrase,
-        data: Data,
+        holds: &ResultData,
         sizes: Vec<Nat>,
-        inside: impl FnOnce(&mut Self, &Phrase, Vec<Data>) -> Lowering<()>,
+        inside: impl FnOnce(&mut Self, &[Name], &Phrase, Vec<Data>) -> Lowering<()>,
     ) -> Lowering<()> {
+        let data = holds.cell_data();
         let names: Vec<Name> = sizes.iter().map(|_| self.fresh("size")).collect();
         let contents = self.fresh("contents");
         let inner_data = held(&data, &names);
-        let parts = match &inner_data {
-            Data::Tuple(parts) if parts.len() != 1 => parts.clone(),
-            one => vec![one.clone()],
-        };
+        let parts = parts_of(&inner_data, holds.parts().len());
         let place = Phrase::Var(contents.clone());
-        let body = self.block(|this| inside(this, &place, parts))?;
+        let body = self.block(|this| inside(this, &names, &place, parts))?;
         let mut function = Phrase::lam(contents, PhraseType::Acc(inner_data), body);
         for name in names.into_iter().rev() {
             function = Phrase::nat_lam(name, function);
@@ -183,45 +143,86 @@ impl Translator<'_> {
     }
 
     /// Binds a pattern to the contents of a cell.
-    pub(crate) fn open_cell(&mut self, pattern: &Pattern, cell: Phrase, data: &Data) -> Lowering<()> {
-        let sizes: Vec<Name> = pattern.context.iter().map(name_of).collect();
+    pub(crate) fn open_cell(&mut self, pattern: &Pattern, cell: Phrase, holds: &ResultData) -> Lowering<()> {
         for var in &pattern.context {
             self.values
                 .insert(var.clone(), build::nat_value(Nat::var(name_of(var))));
         }
+        let mut sizes: Vec<Name> = pattern.context.iter().map(name_of).collect();
+        let opened = self.opened_cell(&mut sizes, cell, holds);
+        for (value, held) in pattern.values.iter().zip(opened) {
+            match self.facts.is_size(&value.var) {
+                true => self.bind_held(&value.var, held),
+                false => {
+                    self.values.insert(value.var.clone(), held.data);
+                    self.carry(&value.var, held.pools, held.packed);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The contents of a cell for the rest of the block, under these names for its sizes and new ones for others.
+    pub(crate) fn opened_cell(&mut self, sizes: &mut Vec<Name>, cell: Phrase, holds: &ResultData) -> Vec<Held> {
+        while sizes.len() < holds.sizes.len() {
+            sizes.push(self.fresh("size"));
+        }
+        let data = holds.cell_data();
         let contents = self.fresh("opened");
-        let parts = match held(data, &sizes) {
-            Data::Tuple(parts) if pattern.values.len() != 1 => parts,
-            one => vec![one],
-        };
         let all = Phrase::Var(contents.clone());
-        for (at, value) in pattern.values.iter().enumerate() {
-            let part = match parts.len() {
-                1 => all.clone(),
-                _ => build::get(at, &parts, all.clone()),
-            };
-            self.values.insert(value.var.clone(), part);
+        let parts = parts_of(&held(&data, sizes), holds.parts().len());
+        let mut renaming = almach_dpia::Substitution::default();
+        for (from, to) in holds.sizes.iter().zip(sizes.iter()) {
+            renaming.nats.insert(from.clone(), Nat::var(to.clone()));
+        }
+        let part = |at: usize| match parts.len() {
+            1 => all.clone(),
+            _ => build::get(at, &parts, all.clone()),
+        };
+        let mut next_pool = holds.layouts.len();
+        let mut pool_sizes = sizes.iter().skip(sizes.len() - holds.pool_count());
+        let mut opened = Vec::new();
+        for (at, layout) in holds.layouts.iter().enumerate() {
+            let layout = layout.subst(&renaming);
+            let mut pools = Vec::new();
+            for (element, size) in layout.pools().iter().zip(&mut pool_sizes) {
+                pools.push(Pool {
+                    size: Nat::var(size.clone()),
+                    element: element.data(),
+                    elements: part(next_pool),
+                });
+                next_pool += 1;
+            }
+            opened.push(Held {
+                layout,
+                data: part(at),
+                pools,
+                packed: Packed::Yes,
+            });
         }
         self.items.push(Item::Open {
             cell,
-            data: data.clone(),
-            sizes,
+            data,
+            sizes: sizes.clone(),
             contents,
         });
-        Ok(())
+        opened
     }
 
     /// What a pattern binds.
     pub(crate) fn pattern_data(&mut self, pattern: &Pattern, exp: &Exp) -> Lowering<ResultData> {
         almach_core::build::enter_pattern(&mut self.env, pattern, exp);
-        Ok(ResultData {
-            sizes: pattern.context.iter().map(name_of).collect(),
-            values: pattern
-                .values
-                .iter()
-                .map(|value| self.data(&value.ty))
-                .collect::<Lowering<_>>()?,
-        })
+        self.params_data(&pattern.context, &pattern.values)
+    }
+
+    /// Whether a pattern binds values with rows of their own sizes.
+    pub(crate) fn binds_rows(&self, pattern: &Pattern) -> Lowering<bool> {
+        for value in &pattern.values {
+            if self.layout(&value.ty)?.has_rows() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Computes into new variables (a cell where there are sizes) and binds the pattern to them.
@@ -232,25 +233,55 @@ impl Translator<'_> {
         compute: impl FnOnce(&mut Self, Dest) -> Lowering<()>,
     ) -> Lowering<()> {
         let result = self.pattern_data(pattern, exp)?;
+        self.compute_into(Space::Any, pattern, &result, compute)
+    }
+
+    /// Computes bounds anew; the rows stay in these pools.
+    pub(crate) fn compute_bounds(
+        &mut self,
+        pattern: &Pattern,
+        exp: &Exp,
+        pools: Vec<Pool>,
+        compute: impl FnOnce(&mut Self, Dest) -> Lowering<()>,
+    ) -> Lowering<()> {
+        let result = self.pattern_data(pattern, exp)?.regular();
+        self.compute_into(Space::Any, pattern, &result, compute)?;
+        let mut rest = pools.into_iter();
+        for value in &pattern.values {
+            let layout = self.layout(&value.ty)?;
+            let pools: Vec<Pool> = rest.by_ref().take(layout.pools().len()).collect();
+            self.carry(&value.var, pools, Packed::No);
+        }
+        Ok(())
+    }
+
+    /// Binds a pattern to what is computed into variables of an address space.
+    pub(crate) fn compute_into(
+        &mut self,
+        space: Space,
+        pattern: &Pattern,
+        result: &ResultData,
+        compute: impl FnOnce(&mut Self, Dest) -> Lowering<()>,
+    ) -> Lowering<()> {
         let stem = pattern
             .values
             .first()
             .map_or("none", |value| value.var.name.as_str())
             .to_string();
         if let Some(data) = result.cell() {
-            let cell = self.new_var(&stem, &data);
+            let cell = self.new_var_in(space, &stem, &data);
             compute(
                 self,
                 Dest::Cell {
                     acceptor: cell.clone().writer(),
-                    data: data.clone(),
+                    holds: result.clone(),
                 },
             )?;
-            return self.open_cell(pattern, cell.reader(), &data);
+            return self.open_cell(pattern, cell.reader(), result);
         }
         let mut acceptors = Vec::new();
-        for (value, data) in pattern.values.iter().zip(&result.values) {
-            let var = self.new_var(&value.var.name, data);
+        for (value, data) in pattern.values.iter().zip(&result.values()) {
+            let var = self.new_var_in(space, &value.var.name, data);
             acceptors.push(var.clone().writer());
             self.bind_read(&value.var, data, var.reader());
         }
@@ -272,10 +303,10 @@ impl Translator<'_> {
         }
     }
 
-    /// Binds a single value that is an expression.
+    /// Binds a single value that is an expression without rows.
     pub(crate) fn bind_one(&mut self, pattern: &Pattern, exp: &Exp, value: Phrase) -> Lowering<()> {
         let result = self.pattern_data(pattern, exp)?;
-        match (pattern.values.as_slice(), result.values.as_slice()) {
+        match (pattern.values.as_slice(), result.values().as_slice()) {
             ([bound], [data]) => {
                 self.bind_value(&bound.var, data, value);
                 Ok(())
@@ -284,15 +315,76 @@ impl Translator<'_> {
         }
     }
 
-    /// The parameters of a lambda bound to expressions, in the block of its body.
-    pub(crate) fn bind_params(&mut self, lambda: &Lambda, arguments: Vec<Phrase>) -> Lowering<()> {
-        if !lambda.context.is_empty() {
-            return refuse("a function of jagged rows", self.span);
+    /// Binds a single value.
+    pub(crate) fn bind_one_held(&mut self, pattern: &Pattern, exp: &Exp, value: Held) -> Lowering<()> {
+        let result = self.pattern_data(pattern, exp)?;
+        match (pattern.values.as_slice(), result.layouts.as_slice()) {
+            ([bound], [layout]) => {
+                let value = self.renamed(&value, layout);
+                self.bind_held(&bound.var, value);
+                Ok(())
+            }
+            _ => bug("an expression that gives several values", self.span),
         }
-        almach_core::build::enter_params(&mut self.env, &lambda.context, &lambda.params);
-        for (param, argument) in lambda.params.iter().zip(arguments) {
-            let data = self.data(&param.ty)?;
-            self.bind_value(&param.var, &data, argument);
+    }
+
+    /// Binds a Core variable.
+    pub(crate) fn bind_held(&mut self, var: &almach_core::Var, held: Held) {
+        self.bind_value(var, &held.layout.data(), held.data);
+        self.carry(var, held.pools, held.packed);
+    }
+
+    /// Remembers what the rows of a variable are in.
+    pub(crate) fn carry(&mut self, var: &almach_core::Var, pools: Vec<Pool>, packed: Packed) {
+        if pools.is_empty() {
+            return;
+        }
+        let pools = pools.into_iter().map(|pool| {
+            let data = Data::array(pool.size.clone(), pool.element.clone());
+            Pool {
+                elements: self.let_exp("pool", &data, pool.elements),
+                ..pool
+            }
+        });
+        let pools = pools.collect();
+        self.pools.insert(var.clone(), (pools, packed));
+    }
+
+    /// A value with its rows.
+    pub(crate) fn held(&self, atom: &Atom) -> Lowering<Held> {
+        let layout = self.layout(&self.type_of(atom)?)?;
+        let data = self.value(atom)?;
+        let (pools, packed) = match atom {
+            Atom::Var(var) => self.pools.get(var).cloned().unwrap_or((Vec::new(), Packed::Yes)),
+            Atom::Const(_) => (Vec::new(), Packed::Yes),
+        };
+        if pools.len() != layout.pools().len() {
+            return bug("a value without its rows", self.span);
+        }
+        Ok(Held {
+            layout,
+            data,
+            pools,
+            packed,
+        })
+    }
+
+    /// The parameters of a lambda bound to values, in the block of its body.
+    pub(crate) fn bind_params(&mut self, lambda: &Lambda, arguments: Vec<Held>) -> Lowering<()> {
+        self.bind_fields(&lambda.context, &lambda.params, arguments)
+    }
+
+    /// Parameters or fields bound to values, whose rows have sizes that the context binds.
+    pub(crate) fn bind_fields(
+        &mut self,
+        context: &[almach_core::Var],
+        params: &[Param],
+        arguments: Vec<Held>,
+    ) -> Lowering<()> {
+        almach_core::build::enter_params(&mut self.env, context, params);
+        for (param, argument) in params.iter().zip(arguments) {
+            let argument = self.opened(&argument, &param.ty, context)?;
+            self.bind_held(&param.var, argument);
         }
         Ok(())
     }
@@ -318,31 +410,59 @@ impl Translator<'_> {
         })
     }
 
+    /// A value without elements, for fields of constructors that a value does not have.
+    fn nothing(&self, layout: &Layout) -> Lowering<Held> {
+        let mut pools = Vec::new();
+        for element in layout.pools() {
+            let element = element.data();
+            let array = Data::array(Nat::zero(), element.clone());
+            pools.push(Pool {
+                size: Nat::zero(),
+                elements: self.zero(&array)?,
+                element,
+            });
+        }
+        Ok(Held {
+            layout: layout.clone(),
+            data: self.zero(&layout.data())?,
+            pools,
+            packed: Packed::Yes,
+        })
+    }
+
     /// A value of a sum.
     pub(crate) fn construct(
-        &self,
+        &mut self,
         data: almach_core::DataId,
         constructor: u32,
         fields: &[Atom],
-    ) -> Lowering<Phrase> {
-        let Data::Tuple(parts) = self.data(&almach_core::Type::Data(data))? else {
-            return bug("a sum that is no tuple", self.span);
-        };
-        let mut components = vec![build::literal(Scalar::U32(constructor))];
-        for (at, part) in parts.iter().enumerate().skip(1) {
-            components.push(match (at == constructor as usize + 1, part) {
-                (true, Data::Tuple(types)) => {
-                    let mut values = Vec::new();
-                    for (field, wanted) in fields.iter().zip(types) {
-                        values.push(coerce(&self.data_of(field)?, wanted, self.value(field)?));
+    ) -> Lowering<Held> {
+        let constructors = self.data_def(data)?.constructors.clone();
+        let tag = build::literal(Scalar::U32(constructor));
+        let mut components = vec![Held::plain(super::types::tag(), tag)];
+        for (at, def) in (0u32..).zip(&constructors) {
+            let mut values = Vec::new();
+            for (field_at, field) in def.fields.iter().enumerate() {
+                let layout = self.layout(field)?;
+                values.push(match (at == constructor, fields.get(field_at)) {
+                    (true, Some(atom)) => {
+                        let value = self.held(atom)?;
+                        self.convert(&value, &layout)?
                     }
-                    build::tuple(types, values)
-                }
-                _ => self.zero(part)?,
-            });
+                    _ => self.nothing(&layout)?,
+                });
+            }
+            components.push(Held::tuple(values));
         }
-        debug_assert!(parts.first() == Some(&Data::Scalar(TAG)));
-        Ok(build::tuple(&parts, components))
+        Ok(Held::tuple(components))
+    }
+}
+
+/// The parts of what a cell holds.
+fn parts_of(data: &Data, count: usize) -> Vec<Data> {
+    match data {
+        Data::Tuple(parts) if count != 1 => parts.clone(),
+        one => vec![one.clone()],
     }
 }
 

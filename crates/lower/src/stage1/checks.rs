@@ -1,7 +1,7 @@
 //! Everything that can fail, as a `check` before it is done.
 
 use super::Translator;
-use crate::error::{Lowering, refuse};
+use crate::error::Lowering;
 use almach_base::{Code, Name};
 use almach_core::Atom;
 use almach_dpia::{Data, Nat, Operand, Phrase, Prim, Site, build};
@@ -179,13 +179,13 @@ impl Translator<'_> {
         );
     }
 
-    /// What an operator needs of its operands.
+    /// What an operator needs of its right operand, in every lane.
     pub(crate) fn operator_check(
         &mut self,
         op: BinOp,
         scalar: ScalarType,
         right: &Atom,
-        vector: bool,
+        operand: Operand,
     ) -> Lowering<()> {
         let signs_matter = matches!(op, BinOp::Shl | BinOp::Shr | BinOp::Pow);
         if !op.can_fail(scalar) || (signs_matter && scalar.is_unsigned_integer()) {
@@ -195,7 +195,6 @@ impl Translator<'_> {
             Atom::Const(value) => value.as_integer(),
             Atom::Var(_) => None,
         };
-        let zero = build::literal(Scalar::zero(scalar));
         let (holds, test, failure) = match op {
             BinOp::Div | BinOp::Rem => (
                 constant.is_some_and(|c| c != 0),
@@ -216,15 +215,36 @@ impl Translator<'_> {
         if holds {
             return Ok(());
         }
-        if vector {
-            return refuse("an integer division, shift or power of vectors", self.span);
-        }
         let value = self.value(right)?;
+        match operand.width {
+            None => self.operand_check(test, scalar, value, failure),
+            Some(width) => {
+                let vector = self.let_exp("lanes", &Data::Vector(width, scalar), value);
+                let size = Nat::constant(width.into());
+                for lane in 0..width {
+                    let at = build::to_index(size.clone(), int(lane.into()));
+                    let lanes = lanes(width, scalar, vector.clone());
+                    let value = build::idx(size.clone(), Data::Scalar(scalar), lanes, at);
+                    let value = self.let_exp("lane", &Data::Scalar(scalar), value);
+                    self.operand_check(test, scalar, value, failure);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn operand_check(&mut self, test: BinOp, scalar: ScalarType, value: Phrase, failure: Failure) {
+        let zero = build::literal(Scalar::zero(scalar));
         let arguments = match failure {
             Failure::DivisionByZero => vec![],
             _ => vec![as_i64(scalar, value.clone())],
         };
         self.check(binary(test, scalar, value, zero), failure, arguments);
-        Ok(())
     }
+}
+
+/// The lanes of a vector as an array.
+pub(crate) fn lanes(width: u32, scalar: ScalarType, vector: Phrase) -> Phrase {
+    let one = Phrase::prim(Prim::Replicate, vec![Nat::one()], vec![Data::Vector(width, scalar)]).app(vector);
+    Phrase::prim(Prim::AsScalar(width, scalar), vec![Nat::one()], vec![]).app(one)
 }

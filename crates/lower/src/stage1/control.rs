@@ -1,8 +1,9 @@
 //! Branches, `case`, loops and calls.
 
 use super::checks::{as_i64, binary, unary};
+use super::layout::Held;
 use super::types::ResultData;
-use super::{Dest, Translator, name_of};
+use super::{Dest, Translator};
 use crate::error::{Lowering, bug, refuse};
 use almach_core::{Arm, Atom, Body, Exp, FunId, Loop, LoopForm, Param, Pattern, Type};
 use almach_dpia::{Data, Nat, Phrase, Prim, build};
@@ -22,6 +23,16 @@ impl Translator<'_> {
                 Some(value) => self.bind_one(pattern, exp, value),
                 None => self.compute_new(pattern, exp, |this, dest| this.into(exp, pattern, dest)),
             },
+            Exp::Array(elements, _) if self.binds_rows(pattern)? => {
+                let value = self.rows_literal(elements, pattern)?;
+                self.bind_one_held(pattern, exp, value)
+            }
+            Exp::Update {
+                array, parts, value, ..
+            } if self.binds_rows(pattern)? => {
+                let value = self.updated_rows(array, parts, value)?;
+                self.bind_one_held(pattern, exp, value)
+            }
             Exp::If { .. } | Exp::Case { .. } | Exp::Call { .. } | Exp::Array(..) | Exp::Update { .. } => {
                 self.compute_new(pattern, exp, |this, dest| this.into(exp, pattern, dest))
             }
@@ -44,8 +55,8 @@ impl Translator<'_> {
             | Exp::Index { .. }
             | Exp::Slice { .. }
             | Exp::Coerce { .. } => {
-                let value = self.expression(exp)?;
-                self.bind_one(pattern, exp, value)
+                let value = self.expression(exp, pattern)?;
+                self.bind_one_held(pattern, exp, value)
             }
         }
     }
@@ -79,13 +90,13 @@ impl Translator<'_> {
             Exp::Op(op) => self.op_into(op, exp, pattern, dest),
             Exp::Array(elements, _) => match dest {
                 Dest::Each(acceptors) => self.array_literal(elements, exp, pattern, acceptors),
-                Dest::Cell { .. } => bug("an array literal with a size of its own", self.span),
+                dest @ Dest::Cell { .. } => self.bind_then_give(exp, pattern, dest),
             },
             Exp::Update {
                 array, parts, value, ..
             } => match dest {
                 Dest::Each(acceptors) => self.update(array, parts, value, acceptors),
-                Dest::Cell { .. } => bug("an update with a size of its own", self.span),
+                dest @ Dest::Cell { .. } => self.bind_then_give(exp, pattern, dest),
             },
             _ => self.bind_then_give(exp, pattern, dest),
         }
@@ -94,18 +105,17 @@ impl Translator<'_> {
     /// For what has no acceptor-passing form of its own.
     pub(crate) fn bind_then_give(&mut self, exp: &Exp, pattern: &Pattern, dest: Dest) -> Lowering<()> {
         self.bind(exp, pattern)?;
-        let mut values = Vec::new();
-        let mut datas = Vec::new();
-        for value in &pattern.values {
-            values.push(self.value(&Atom::Var(value.var.clone()))?);
-            datas.push(self.data(&value.ty)?);
-        }
+        let values = pattern
+            .values
+            .iter()
+            .map(|value| self.held(&Atom::Var(value.var.clone())));
+        let values = values.collect::<Lowering<Vec<_>>>()?;
         let sizes = pattern
             .context
             .iter()
             .map(|var| self.size(&Atom::Var(var.clone())));
         let sizes = sizes.collect::<Lowering<Vec<Nat>>>()?;
-        self.give(sizes, values, datas, dest)
+        self.give(sizes, values, dest)
     }
 
     /// A branch whose sides are only values, as an expression; none for several or large values.
@@ -129,14 +139,14 @@ impl Translator<'_> {
         let Type::Data(_) = self.type_of(scrutinee)? else {
             return refuse("a `case` on a node", self.span);
         };
-        let Data::Tuple(parts) = self.data_of(scrutinee)? else {
+        let mut value = self.held(scrutinee)?;
+        value.data = self.let_exp("scrutinee", &value.layout.data(), value.data);
+        let Data::Tuple(parts) = value.layout.data() else {
             return bug("a sum that is no tuple", self.span);
         };
-        let value = self.value(scrutinee)?;
-        let value = self.let_exp("scrutinee", &Data::Tuple(parts.clone()), value);
         let mut branches = Vec::new();
         for arm in arms {
-            let body = self.arm(arm, &value, &parts, dest.again())?;
+            let body = self.arm(arm, &value, dest.again())?;
             branches.push((arm.constructor, body));
         }
         let mut rest = match default {
@@ -148,10 +158,10 @@ impl Translator<'_> {
             },
         };
         for (constructor, body) in branches.into_iter().rev() {
-            let tag = build::get(0, &parts, value.clone());
+            let tag = build::get(0, &parts, value.data.clone());
             let test = binary(
                 BinOp::Eq,
-                super::types::TAG,
+                super::layout::TAG,
                 tag,
                 build::literal(Scalar::U32(constructor)),
             );
@@ -161,21 +171,19 @@ impl Translator<'_> {
         Ok(())
     }
 
-    fn arm(&mut self, arm: &Arm, value: &Phrase, parts: &[Data], dest: Dest) -> Lowering<Phrase> {
-        if !arm.context.is_empty() {
-            return refuse("a sum that holds arrays of its own sizes", self.span);
-        }
-        let at = arm.constructor as usize + 1;
-        let fields_of = build::get(at, parts, value.clone());
-        let Some(Data::Tuple(types)) = parts.get(at).cloned() else {
+    fn arm(&mut self, arm: &Arm, value: &Held, dest: Dest) -> Lowering<Phrase> {
+        let Some(fields) = value.component(arm.constructor as usize + 1) else {
             return bug("a constructor without fields", self.span);
         };
-        self.block(|this| {
-            almach_core::build::enter_params(&mut this.env, &arm.context, &arm.fields);
-            for (at, field) in arm.fields.iter().enumerate() {
-                let data = this.data(&field.ty)?;
-                this.bind_value(&field.var, &data, build::get(at, &types, fields_of.clone()));
+        let mut values = Vec::new();
+        for at in 0..arm.fields.len() {
+            match fields.component(at) {
+                Some(field) => values.push(field),
+                None => return bug("a constructor without its fields", self.span),
             }
+        }
+        self.block(|this| {
+            this.bind_fields(&arm.context, &arm.fields, values)?;
             this.body_into(&arm.body, dest)
         })
     }
@@ -192,11 +200,23 @@ impl Translator<'_> {
             phrase = Phrase::NatApp(Box::new(phrase), self.size(atom)?);
         }
         let mut values = Vec::new();
+        let mut pool_sizes = Vec::new();
         for (param, atom) in callee.params.iter().zip(args) {
             match param.ty == Type::I64 && callee_facts.is_size(&param.var) {
                 true => phrase = Phrase::NatApp(Box::new(phrase), self.count(atom)?),
-                false => values.push(self.value(atom)?),
+                false => {
+                    let held = self.held(atom)?;
+                    let held = self.pack(held)?;
+                    values.push(held.data);
+                    for pool in held.pools {
+                        pool_sizes.push(pool.size);
+                        values.push(pool.elements);
+                    }
+                }
             }
+        }
+        for size in pool_sizes {
+            phrase = Phrase::NatApp(Box::new(phrase), size);
         }
         let acceptors = match dest {
             Dest::Each(acceptors) => acceptors,
@@ -214,12 +234,7 @@ impl Translator<'_> {
         let initial = looped
             .params
             .iter()
-            .map(|(_, atom)| self.value(atom))
-            .collect::<Lowering<Vec<_>>>()?;
-        let initial_data = looped
-            .params
-            .iter()
-            .map(|(_, atom)| self.data_of(atom))
+            .map(|(_, atom)| self.held(atom))
             .collect::<Lowering<Vec<_>>>()?;
         let sizes = looped.context.iter().map(|(_, atom)| self.count(atom));
         let sizes = sizes.collect::<Lowering<Vec<Nat>>>()?;
@@ -232,14 +247,10 @@ impl Translator<'_> {
             LoopForm::While(_) => None,
         };
         almach_core::build::enter_loop(&mut self.env, looped);
-        let state = ResultData {
-            sizes: looped.context.iter().map(|(var, _)| name_of(var)).collect(),
-            values: looped
-                .params
-                .iter()
-                .map(|(param, _)| self.data(&param.ty))
-                .collect::<Lowering<_>>()?,
-        };
+        let state = self.results(
+            looped.context.iter().map(|(var, _)| var),
+            looped.params.iter().map(|(param, _)| &param.ty),
+        )?;
         // Two of everything: the state, and what the body computes from it.
         let datas = state.acceptors();
         let pairs = LoopState {
@@ -248,12 +259,7 @@ impl Translator<'_> {
             datas,
             result: state,
         };
-        self.give(
-            sizes,
-            initial,
-            initial_data,
-            pairs.result.dest(writers(&pairs.current)),
-        )?;
+        self.give(sizes, initial, pairs.result.dest(writers(&pairs.current)))?;
         match (&looped.form, bound) {
             (LoopForm::For { index, .. }, Some(bound)) => self.for_loop(looped, index, bound, &pairs)?,
             (LoopForm::While(condition), _) => self.while_loop(looped, condition, &pairs)?,
@@ -303,12 +309,12 @@ impl Translator<'_> {
 
     /// The state under the names the loop gives it.
     fn enter_state(&mut self, looped: &Loop, state: &LoopState) -> Lowering<()> {
-        if let (Some(data), [cell]) = (state.result.cell(), state.current.as_slice()) {
+        if let (Some(_), [cell]) = (state.result.cell(), state.current.as_slice()) {
             let pattern = Pattern {
                 context: looped.context.iter().map(|(var, _)| var.clone()).collect(),
                 values: looped.params.iter().map(|(param, _)| param.clone()).collect(),
             };
-            return self.open_cell(&pattern, cell.clone().reader(), &data);
+            return self.open_cell(&pattern, cell.clone().reader(), &state.result);
         }
         for ((param, _), var) in looped.params.iter().zip(&state.current) {
             let data = self.data(&param.ty)?;
@@ -319,10 +325,10 @@ impl Translator<'_> {
 
     fn leave_loop(&mut self, pattern: &Pattern, exp: &Exp, state: &LoopState) -> Lowering<()> {
         let result = self.pattern_data(pattern, exp)?;
-        if let (Some(data), [cell]) = (state.result.cell(), state.current.as_slice()) {
-            return self.open_cell(pattern, cell.clone().reader(), &data);
+        if let (Some(_), [cell]) = (state.result.cell(), state.current.as_slice()) {
+            return self.open_cell(pattern, cell.clone().reader(), &state.result);
         }
-        for ((value, data), var) in pattern.values.iter().zip(&result.values).zip(&state.current) {
+        for ((value, data), var) in pattern.values.iter().zip(&result.values()).zip(&state.current) {
             self.bind_value(&value.var, data, var.clone().reader());
         }
         Ok(())
@@ -334,9 +340,9 @@ impl Dest {
     pub(crate) fn again(&self) -> Dest {
         match self {
             Dest::Each(acceptors) => Dest::Each(acceptors.clone()),
-            Dest::Cell { acceptor, data } => Dest::Cell {
+            Dest::Cell { acceptor, holds } => Dest::Cell {
                 acceptor: acceptor.clone(),
-                data: data.clone(),
+                holds: holds.clone(),
             },
         }
     }

@@ -2,17 +2,20 @@
 //! with communication between iterations).
 
 use super::bodies::component;
+use super::layout::{Held, Layout, Packed};
 use super::types::together;
-use super::views::{Part, sliced_type};
 use super::{Dest, Item, Translator};
 use crate::error::{Lowering, bug, refuse};
-use almach_core::{Atom, Exp, Lambda, Op, Pattern, SlicePart};
+use almach_core::{Atom, Exp, Lambda, Op, Pattern};
 use almach_dpia::{Data, Nat, Phrase, PhraseType, Prim, ScanKind, Space, build};
 use almach_prim::{Level, Prim as Operation};
 use almach_value::{Failure, ScalarType};
 
 impl Translator<'_> {
     pub(crate) fn bind_op(&mut self, op: &Op, exp: &Exp, pattern: &Pattern) -> Lowering<()> {
+        if self.bind_with_rows(op, exp, pattern)? {
+            return Ok(());
+        }
         if let Some(view) = self.view(op, pattern)? {
             return self.bind_one(pattern, exp, view);
         }
@@ -39,6 +42,9 @@ impl Translator<'_> {
     }
 
     pub(crate) fn op_into(&mut self, op: &Op, exp: &Exp, pattern: &Pattern, dest: Dest) -> Lowering<()> {
+        if self.binds_rows(pattern)? {
+            return self.bind_then_give(exp, pattern, dest);
+        }
         match (op.prim, dest) {
             (Operation::Map, Dest::Each(acceptors)) => self.map_into(op, acceptors),
             (Operation::Scan, Dest::Each(acceptors)) => self.scan_into(op, ScanKind::Inclusive, acceptors),
@@ -47,8 +53,8 @@ impl Translator<'_> {
             }
             (Operation::Gather, Dest::Each(acceptors)) => self.gather_into(op, acceptors),
             (Operation::Permute, Dest::Each(acceptors)) => self.permute_into(op, acceptors),
-            (Operation::Filter | Operation::Partition, Dest::Cell { acceptor, data }) => {
-                self.filter_into(op, acceptor, data)
+            (Operation::Filter | Operation::Partition, Dest::Cell { acceptor, .. }) => {
+                self.filter_into(op, acceptor)
             }
             (Operation::Materialise, Dest::Each(acceptors)) => {
                 let [value] = arguments(op, self)?;
@@ -69,19 +75,19 @@ impl Translator<'_> {
     /// `mapI F (zip xs ys) out`.
     fn map_into(&mut self, op: &Op, acceptors: Vec<Phrase>) -> Lowering<()> {
         let lambda = function(op, self)?;
-        let (size, source, elements) = self.zipped(&op.args)?;
-        if !lambda.result.context.is_empty() {
-            return refuse("a map whose rows have different sizes", self.span);
-        }
+        let (size, arrays) = self.arrays(&op.args)?;
+        let (source, elements) = zipped(&size, &arrays);
         let element = together(&elements);
         let (x, o) = (self.fresh("x"), self.fresh("o"));
         let x_phrase = Phrase::Var(x.clone());
-        let params = match elements.len() {
-            1 => vec![x_phrase],
-            count => (0..count)
-                .map(|at| build::get(at, &elements, x_phrase.clone()))
-                .collect(),
-        };
+        let params = arrays.iter().enumerate().map(|(at, (array, element))| {
+            let value = match elements.len() {
+                1 => x_phrase.clone(),
+                _ => build::get(at, &elements, x_phrase.clone()),
+            };
+            array.part(element, value, Packed::No)
+        });
+        let params = params.collect();
         let place = Phrase::Var(o.clone());
         let mut results = Vec::new();
         let body = self.block(|this| {
@@ -110,63 +116,68 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Several arrays as one of tuples.
-    fn zipped(&mut self, arrays: &[Atom]) -> Lowering<(Nat, Phrase, Vec<Data>)> {
+    /// Arrays of one size, each with the layout of its elements.
+    pub(crate) fn arrays(&self, atoms: &[Atom]) -> Lowering<(Nat, Vec<(Held, Layout)>)> {
         let mut size = None;
-        let (mut elements, mut values) = (Vec::new(), Vec::new());
-        for array in arrays {
-            let (n, element) = self.array_of(array)?;
+        let mut arrays = Vec::new();
+        for atom in atoms {
+            let (array, n, element) = self.array(atom)?;
             size.get_or_insert(n);
-            elements.push(element);
-            values.push(self.value(array)?);
+            arrays.push((array, element));
         }
-        let Some(size) = size else {
-            return bug("`map` of nothing", self.span);
-        };
-        let source = match <[Phrase; 1]>::try_from(values) {
-            Ok([one]) => one,
-            Err(several) => {
-                Phrase::prim(Prim::Zip(several.len()), vec![size.clone()], elements.clone()).apply(several)
-            }
-        };
-        Ok((size, source, elements))
+        match size {
+            Some(size) => Ok((size, arrays)),
+            None => bug("`map` of nothing", self.span),
+        }
     }
 
-    /// `\a: exp[s]. \b: exp[t]. \o: acc[r]. body`, for operators.
-    fn operator(&mut self, lambda: &Lambda, types: [&Data; 2], swap: Order) -> Lowering<Phrase> {
-        if !lambda.context.is_empty() || !lambda.result.context.is_empty() {
-            return refuse("an operator on arrays of different sizes", self.span);
+    /// An array, its size, and the layout of its elements.
+    pub(crate) fn array(&self, atom: &Atom) -> Lowering<(Held, Nat, Layout)> {
+        let array = self.held(atom)?;
+        match array.layout.elements() {
+            Some((size, element)) => Ok((array, size, element)),
+            None => bug("expected an array", self.span),
         }
+    }
+
+    /// `\a: exp[s]. \b: exp[t]. \o: acc[r]. body`, for operators. The operands have these layouts.
+    fn operator(&mut self, lambda: &Lambda, operands: [&Held; 2], swap: Order) -> Lowering<Phrase> {
         let (a, b, o) = (self.fresh("a"), self.fresh("b"), self.fresh("o"));
         let place = Phrase::Var(o.clone());
+        let [first, second] = operands;
+        let named = |operand: &Held, name: &almach_base::Name| Held {
+            data: Phrase::Var(name.clone()),
+            ..operand.clone()
+        };
         let given = match swap {
-            Order::AsGiven => vec![Phrase::Var(a.clone()), Phrase::Var(b.clone())],
-            Order::Swapped => vec![Phrase::Var(b.clone()), Phrase::Var(a.clone())],
+            Order::AsGiven => vec![named(first, &a), named(second, &b)],
+            Order::Swapped => vec![named(second, &b), named(first, &a)],
         };
         let body = self.block(|this| {
             this.bind_params(lambda, given)?;
             this.body_into(&lambda.body, Dest::Each(vec![place]))
         })?;
-        let [first, second] = types;
+        let (first, second) = (first.layout.data(), second.layout.data());
         let result = match swap {
-            Order::AsGiven => first,
-            Order::Swapped => second,
+            Order::AsGiven => first.clone(),
+            Order::Swapped => second.clone(),
         };
-        let inner = Phrase::lam(o, PhraseType::Acc(result.clone()), body);
-        let inner = Phrase::lam(b, PhraseType::Exp(second.clone()), inner);
-        Ok(Phrase::lam(a, PhraseType::Exp(first.clone()), inner))
+        let inner = Phrase::lam(o, PhraseType::Acc(result), body);
+        let inner = Phrase::lam(b, PhraseType::Exp(second), inner);
+        Ok(Phrase::lam(a, PhraseType::Exp(first), inner))
     }
 
     /// `reduceI F I E (\r. rest)`. The combinator's function takes the element first, the language's the accumulator.
     fn bind_reduce(&mut self, op: &Op, exp: &Exp, pattern: &Pattern) -> Lowering<()> {
         let lambda = function(op, self)?;
         let [initial, array] = arguments(op, self)?;
-        let (size, element) = self.array_of(&array)?;
-        let state = self.data_of(&initial)?;
-        let function = self.operator(lambda, [&element, &state], Order::Swapped)?;
-        let (start, source) = (self.value(&initial)?, self.value(&array)?);
-        let reduction = Phrase::prim(Prim::ReduceI, vec![size], vec![element, state.clone()])
-            .apply([function, start, source])
+        let (source, size, element) = self.array(&array)?;
+        let initial = self.held(&initial)?;
+        let operand = source.part(&element, source.data.clone(), Packed::No);
+        let function = self.operator(lambda, [&operand, &initial], Order::Swapped)?;
+        let state = initial.layout.data();
+        let reduction = Phrase::prim(Prim::ReduceI, vec![size], vec![element.data(), state.clone()])
+            .apply([function, initial.data, source.data])
             .at(self.span);
         let result = self.fresh("r");
         self.items.push(Item::Reduce {
@@ -181,7 +192,8 @@ impl Translator<'_> {
         let lambda = function(op, self)?;
         let [initial, array] = arguments(op, self)?;
         let (size, element) = self.array_of(&array)?;
-        let function = self.operator(lambda, [&element, &element], Order::AsGiven)?;
+        let operand = Held::plain(element.clone(), build::skip());
+        let function = self.operator(lambda, [&operand, &operand], Order::AsGiven)?;
         let scan = Phrase::prim(Prim::ScanI(self.level(op), kind), vec![size], vec![element]);
         let scan = scan
             .apply([function, self.value(&initial)?, self.value(&array)?])
@@ -190,31 +202,31 @@ impl Translator<'_> {
         Ok(())
     }
 
-    fn filter_into(&mut self, op: &Op, acceptor: Phrase, data: Data) -> Lowering<()> {
+    pub(crate) fn filter_into(&mut self, op: &Op, acceptor: Phrase) -> Lowering<()> {
         let lambda = function(op, self)?;
         let [array] = arguments(op, self)?;
-        let (size, element) = self.array_of(&array)?;
+        let (source, size, element) = self.array(&array)?;
         let (x, o) = (self.fresh("x"), self.fresh("o"));
-        let (argument, place) = (Phrase::Var(x.clone()), Phrase::Var(o.clone()));
+        let argument = source.part(&element, Phrase::Var(x.clone()), Packed::No);
+        let (element, place) = (element.data(), Phrase::Var(o.clone()));
         let body = self.block(|this| {
             this.bind_params(lambda, vec![argument])?;
             this.body_into(&lambda.body, Dest::Each(vec![place]))
         })?;
         let inner = Phrase::lam(o, PhraseType::Acc(Data::Scalar(ScalarType::Bool)), body);
         let function = Phrase::lam(x, PhraseType::Exp(element.clone()), inner);
-        debug_assert!(matches!(data, Data::Some(..)));
         let prim = match op.prim {
             Operation::Filter => Prim::FilterI(self.level(op)),
             _ => Prim::PartitionI(self.level(op)),
         };
         let filter = Phrase::prim(prim, vec![size], vec![element]);
-        let filter = filter.apply([function, self.value(&array)?, acceptor]);
+        let filter = filter.apply([function, source.data, acceptor]);
         self.push(filter);
         Ok(())
     }
 
     /// A map over the indices, each checked.
-    fn gather_into(&mut self, op: &Op, acceptors: Vec<Phrase>) -> Lowering<()> {
+    pub(crate) fn gather_into(&mut self, op: &Op, acceptors: Vec<Phrase>) -> Lowering<()> {
         let [indices, array] = arguments(op, self)?;
         let (count, index) = self.array_of(&indices)?;
         let (size, element) = self.array_of(&array)?;
@@ -238,7 +250,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    fn permute_into(&mut self, op: &Op, acceptors: Vec<Phrase>) -> Lowering<()> {
+    pub(crate) fn permute_into(&mut self, op: &Op, acceptors: Vec<Phrase>) -> Lowering<()> {
         let [indices, array] = arguments(op, self)?;
         let (_, index) = self.array_of(&indices)?;
         let (size, element) = self.array_of(&array)?;
@@ -282,7 +294,8 @@ impl Translator<'_> {
             }
             _ => {
                 let lambda = function(op, self)?;
-                let function = self.operator(lambda, [&cell, &cell], Order::AsGiven)?;
+                let operand = Held::plain(cell.clone(), build::skip());
+                let function = self.operator(lambda, [&operand, &operand], Order::AsGiven)?;
                 Phrase::prim(Prim::ReduceByIndexI(self.level(op), scalar), nats, vec![cell]).app(function)
             }
         };
@@ -294,31 +307,20 @@ impl Translator<'_> {
     /// `toLocal f x`: what `f x` gives, in that address space (section 6.2).
     fn placed(&mut self, op: &Op, exp: &Exp, pattern: &Pattern, space: Space) -> Lowering<()> {
         let lambda = function(op, self)?;
-        if !pattern.context.is_empty() {
-            return refuse("placing a result whose size is not known", self.span);
-        }
         let given = op
             .args
             .iter()
-            .map(|atom| self.value(atom))
+            .map(|atom| self.held(atom))
             .collect::<Lowering<Vec<_>>>()?;
         let result = self.pattern_data(pattern, exp)?;
-        let mut places = Vec::new();
-        let mut readers = Vec::new();
-        for (value, data) in pattern.values.iter().zip(&result.values) {
-            let var = self.new_var_in(space, &value.var.name, data);
-            places.push(var.clone().writer());
-            readers.push(var.reader());
-        }
-        let body = self.block(|this| {
-            this.bind_params(lambda, given)?;
-            this.body_into(&lambda.body, Dest::Each(places))
-        })?;
-        self.push(body);
-        for ((value, data), reader) in pattern.values.iter().zip(&result.values).zip(readers) {
-            self.bind_value(&value.var, data, reader);
-        }
-        Ok(())
+        self.compute_into(space, pattern, &result, |this, dest| {
+            let body = this.block(|this| {
+                this.bind_params(lambda, given)?;
+                this.body_into(&lambda.body, dest)
+            })?;
+            this.push(body);
+            Ok(())
+        })
     }
 
     pub(crate) fn array_literal(
@@ -329,7 +331,8 @@ impl Translator<'_> {
         acceptors: Vec<Phrase>,
     ) -> Lowering<()> {
         let result = self.pattern_data(pattern, exp)?;
-        let ([acceptor], [Data::Array(size, element)]) = (acceptors.as_slice(), result.values.as_slice())
+        let values = result.values();
+        let ([acceptor], [Data::Array(size, element)]) = (acceptors.as_slice(), values.as_slice())
         else {
             return bug("an array literal that is no array", self.span);
         };
@@ -342,57 +345,19 @@ impl Translator<'_> {
         }
         Ok(())
     }
-
-    /// A copy, then the changed part.
-    pub(crate) fn update(
-        &mut self,
-        array: &Atom,
-        parts: &[SlicePart],
-        value: &Atom,
-        acceptors: Vec<Phrase>,
-    ) -> Lowering<()> {
-        let (source, data) = (self.value(array)?, self.data_of(array)?);
-        let parts = self.slice_parts(&data, parts)?;
-        let [acceptor] = acceptors.as_slice() else {
-            return bug("an update of several arrays", self.span);
-        };
-        let wanted = sliced_type(&data, &parts);
-        let (new, found) = (self.value(value)?, self.data_of(value)?);
-        self.push(build::assign(data.clone(), acceptor.clone(), source));
-        let place = part_of(acceptor.clone(), &data, &parts, self)?;
-        let new = super::bodies::coerce(&found, &wanted, new);
-        self.push(build::assign(wanted, place, new));
-        Ok(())
-    }
 }
 
-/// The acceptor of a part of an array.
-fn part_of(acceptor: Phrase, data: &Data, parts: &[Part], this: &Translator<'_>) -> Lowering<Phrase> {
-    let (Some((first, rest)), Data::Array(size, element)) = (parts.split_first(), data) else {
-        return Ok(acceptor);
+/// Several arrays as one of tuples, and the types of its components.
+fn zipped(size: &Nat, arrays: &[(Held, Layout)]) -> (Phrase, Vec<Data>) {
+    let elements: Vec<Data> = arrays.iter().map(|(_, element)| element.data()).collect();
+    let values: Vec<Phrase> = arrays.iter().map(|(array, _)| array.data.clone()).collect();
+    let source = match <[Phrase; 1]>::try_from(values) {
+        Ok([one]) => one,
+        Err(several) => {
+            Phrase::prim(Prim::Zip(several.len()), vec![size.clone()], elements.clone()).apply(several)
+        }
     };
-    match first {
-        Part::At(index) => {
-            let row = build::idx_acc(size.clone(), (**element).clone(), acceptor, index.clone());
-            part_of(row, element, rest, this)
-        }
-        Part::Slice { begin, count, step } => {
-            if rest
-                .iter()
-                .any(|part| matches!(part, Part::At(_) | Part::Slice { .. }))
-            {
-                return refuse("an update of a slice of several dimensions", this.span);
-            }
-            let nats = vec![size.clone(), count.clone()];
-            Ok(
-                Phrase::prim(Prim::SliceAcc, nats, vec![(**element).clone()]).apply([
-                    begin.clone(),
-                    step.clone(),
-                    acceptor,
-                ]),
-            )
-        }
-    }
+    (source, elements)
 }
 
 /// Whether a combinator gives its function the arguments in the language's order.
@@ -402,14 +367,14 @@ enum Order {
     Swapped,
 }
 
-fn function<'o>(op: &'o Op, this: &Translator<'_>) -> Lowering<&'o Lambda> {
+pub(crate) fn function<'o>(op: &'o Op, this: &Translator<'_>) -> Lowering<&'o Lambda> {
     match op.functions.as_slice() {
         [one] => Ok(one),
         _ => bug(format!("`{}` without its function", op.prim.name()), this.span),
     }
 }
 
-fn arguments<const N: usize>(op: &Op, this: &Translator<'_>) -> Lowering<[Atom; N]> {
+pub(crate) fn arguments<const N: usize>(op: &Op, this: &Translator<'_>) -> Lowering<[Atom; N]> {
     match op.args.clone().try_into() {
         Ok(found) => Ok(found),
         Err(_) => bug(format!("`{}` without its arguments", op.prim.name()), this.span),

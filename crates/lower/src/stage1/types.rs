@@ -1,22 +1,51 @@
-//! Core types as Dpia's data types.
+//! What bodies and calls give, as Dpia's data types.
 
+use super::layout::{Layout, TAG};
 use super::{Dest, Translator, name_of};
-use crate::error::{Lowering, bug, refuse};
+use crate::error::{Lowering, bug};
 use almach_base::Name;
-use almach_core::{Atom, DataDef, DataId, Dim, Recursive, ResultType, Type};
+use almach_core::{Atom, Param, ResultType, Type, Var};
 use almach_dpia::{Data, Nat, Phrase, Substitution};
 use almach_value::ScalarType;
 
 /// What a body or call gives: values, or sizes and values of them.
+#[derive(Clone)]
 pub(crate) struct ResultData {
+    /// Sizes of the context, then those of the pools of all values.
     pub(crate) sizes: Vec<Name>,
-    pub(crate) values: Vec<Data>,
+    pub(crate) layouts: Vec<Layout>,
 }
 
 impl ResultData {
+    /// The regular part of every value.
+    pub(crate) fn values(&self) -> Vec<Data> {
+        self.layouts.iter().map(Layout::data).collect()
+    }
+
+    /// How many sizes are the pools'.
+    pub(crate) fn pool_count(&self) -> usize {
+        self.layouts.iter().map(|layout| layout.pools().len()).sum()
+    }
+
+    /// Every value, then every pool.
+    pub(crate) fn parts(&self) -> Vec<Data> {
+        let mut parts = self.values();
+        let pools = self.layouts.iter().flat_map(Layout::pools);
+        let first = self.sizes.len() - self.pool_count();
+        for (size, element) in self.sizes.iter().skip(first).zip(pools) {
+            parts.push(Data::array(Nat::var(size.clone()), element.data()));
+        }
+        parts
+    }
+
     /// The type of the cell that holds all of it; none where there are no sizes.
     pub(crate) fn cell(&self) -> Option<Data> {
-        (!self.sizes.is_empty()).then(|| Data::Some(self.sizes.clone(), Box::new(together(&self.values))))
+        (!self.sizes.is_empty()).then(|| self.cell_data())
+    }
+
+    /// `some n. δ`.
+    pub(crate) fn cell_data(&self) -> Data {
+        Data::Some(self.sizes.clone(), Box::new(together(&self.parts())))
     }
 
     /// The acceptors that take it.
@@ -24,18 +53,27 @@ impl ResultData {
         match self.cell() {
             Some(cell) => vec![cell],
             // A procedure without results still needs an acceptor to be passive.
-            None if self.values.is_empty() => vec![Data::Tuple(vec![])],
-            None => self.values.clone(),
+            None if self.layouts.is_empty() => vec![Data::Tuple(vec![])],
+            None => self.values(),
         }
     }
 
     pub(crate) fn dest(&self, mut acceptors: Vec<Phrase>) -> Dest {
         match self.cell() {
-            Some(data) if acceptors.len() == 1 => Dest::Cell {
+            Some(_) if acceptors.len() == 1 => Dest::Cell {
                 acceptor: acceptors.swap_remove(0),
-                data,
+                holds: self.clone(),
             },
             _ => Dest::Each(acceptors),
+        }
+    }
+
+    /// The same without the pools: bounds are but numbers.
+    pub(crate) fn regular(&self) -> ResultData {
+        let kept = self.sizes.len() - self.pool_count();
+        ResultData {
+            sizes: self.sizes.iter().take(kept).cloned().collect(),
+            layouts: self.values().into_iter().map(Layout::Plain).collect(),
         }
     }
 }
@@ -63,53 +101,31 @@ pub(crate) fn held(cell: &Data, sizes: &[Name]) -> Data {
 }
 
 impl Translator<'_> {
-    pub(crate) fn data(&self, ty: &Type) -> Lowering<Data> {
-        Ok(match ty {
-            Type::Scalar(scalar) => Data::Scalar(*scalar),
-            Type::Vector(width, scalar) => Data::Vector(*width, *scalar),
-            Type::Tuple(parts) => Data::Tuple(
-                parts
-                    .iter()
-                    .map(|part| self.data(part))
-                    .collect::<Lowering<_>>()?,
-            ),
-            Type::Array(Dim::Size(size), element) => Data::array(self.nat(size), self.data(element)?),
-            Type::Array(Dim::Jagged, _) => return refuse("a jagged array", self.span),
-            Type::Data(id) => self.sum(*id)?,
-            Type::Node(_) => return refuse("recursive data", self.span),
-        })
-    }
-
-    /// A sum is its tag and the fields of every constructor.
-    fn sum(&self, id: DataId) -> Lowering<Data> {
-        let def = self.data_def(id)?;
-        if def.recursive == Recursive::Yes {
-            return refuse(format!("the recursive type `{}`", def.name), self.span);
-        }
-        let mut parts = vec![Data::Scalar(TAG)];
-        for constructor in &def.constructors {
-            let fields = constructor.fields.iter().map(|field| self.data(field));
-            parts.push(Data::Tuple(fields.collect::<Lowering<_>>()?));
-        }
-        Ok(Data::Tuple(parts))
-    }
-
-    pub(crate) fn data_def(&self, id: DataId) -> Lowering<&DataDef> {
-        match self.program.data.get(id.0 as usize) {
-            Some(def) => Ok(def),
-            None => bug("a data type that is not there", self.span),
-        }
-    }
-
-    pub(crate) fn result_data(&self, result: &ResultType) -> Lowering<ResultData> {
-        Ok(ResultData {
-            sizes: result.context.iter().map(name_of).collect(),
-            values: result
-                .types
-                .iter()
-                .map(|ty| self.data(ty))
+    /// Values of these types, over sizes that a context binds.
+    pub(crate) fn results<'t>(
+        &mut self,
+        context: impl IntoIterator<Item = &'t Var>,
+        types: impl IntoIterator<Item = &'t Type>,
+    ) -> Lowering<ResultData> {
+        let mut result = ResultData {
+            sizes: context.into_iter().map(name_of).collect(),
+            layouts: types
+                .into_iter()
+                .map(|ty| self.layout(ty))
                 .collect::<Lowering<_>>()?,
-        })
+        };
+        for _ in 0..result.pool_count() {
+            result.sizes.push(self.fresh("size"));
+        }
+        Ok(result)
+    }
+
+    pub(crate) fn result_data(&mut self, result: &ResultType) -> Lowering<ResultData> {
+        self.results(&result.context, &result.types)
+    }
+
+    pub(crate) fn params_data(&mut self, context: &[Var], params: &[Param]) -> Lowering<ResultData> {
+        self.results(context, params.iter().map(|param| &param.ty))
     }
 
     pub(crate) fn type_of(&self, atom: &Atom) -> Lowering<Type> {
@@ -123,7 +139,7 @@ impl Translator<'_> {
         self.data(&self.type_of(atom)?)
     }
 
-    /// Size and element of an array.
+    /// Size and element of an array: their regular parts.
     pub(crate) fn array_of(&self, atom: &Atom) -> Lowering<(Nat, Data)> {
         match self.data_of(atom)? {
             Data::Array(size, element) => Ok((size, *element)),
@@ -139,5 +155,7 @@ impl Translator<'_> {
     }
 }
 
-/// The type of a sum's tag.
-pub(crate) const TAG: ScalarType = ScalarType::U32;
+/// The data of a tag.
+pub(crate) fn tag() -> Data {
+    Data::Scalar(TAG)
+}

@@ -3,7 +3,9 @@
 use super::Translator;
 use super::bodies::coerce;
 use super::checks::{binary, int};
-use crate::error::{Lowering, bug, refuse};
+use super::layout::{Held, Layout, Packed, ends};
+use super::rows::{add, element_at, piece, subtract};
+use crate::error::{Lowering, bug};
 use almach_base::Name;
 use almach_core::{Atom, Exp, Op, Pattern, SlicePart, Type};
 use almach_dpia::{Data, Nat, Operand, Phrase, PhraseType, Prim, build};
@@ -12,9 +14,45 @@ use almach_value::{BinOp, Failure, ScalarType};
 
 impl Translator<'_> {
     /// An expression without commands of its own, but for checks.
-    pub(crate) fn expression(&mut self, exp: &Exp) -> Lowering<Phrase> {
+    pub(crate) fn expression(&mut self, exp: &Exp, pattern: &Pattern) -> Lowering<Held> {
+        let value = match exp {
+            Exp::Atom(atom) => return self.held(atom),
+            Exp::Tuple(parts) => {
+                let parts = parts.iter().map(|part| self.held(part));
+                return Ok(Held::tuple(parts.collect::<Lowering<_>>()?));
+            }
+            Exp::Project(tuple, at) => {
+                let tuple = self.held(tuple)?;
+                return match tuple.component(*at as usize) {
+                    Some(part) => Ok(part),
+                    None => bug("a component of what is no tuple", self.span),
+                };
+            }
+            Exp::Construct {
+                data,
+                constructor,
+                fields,
+            } => return self.construct(*data, *constructor, fields),
+            Exp::Index { array, indices } => {
+                let row = self.indexed(array, indices)?;
+                return self.opened_for(&row, pattern);
+            }
+            Exp::Slice { array, parts } => {
+                let part = self.sliced_held(array, parts)?;
+                return self.opened_for(&part, pattern);
+            }
+            Exp::Coerce { value, to } => return self.coerced(value, to),
+            _ => self.scalar_expression(exp)?,
+        };
+        match pattern.values.as_slice() {
+            [bound] => Ok(Held::plain(self.data(&bound.ty)?, value)),
+            _ => bug("an expression that gives several values", self.span),
+        }
+    }
+
+    /// Operators on scalars and short vectors.
+    fn scalar_expression(&mut self, exp: &Exp) -> Lowering<Phrase> {
         match exp {
-            Exp::Atom(atom) => self.value(atom),
             Exp::Unary(op, a) => {
                 let on = self.operand(a)?;
                 Ok(Phrase::prim(Prim::Unary(*op, on), vec![], vec![]).app(self.value(a)?))
@@ -25,7 +63,7 @@ impl Translator<'_> {
                     scalar: left.scalar,
                     width: left.width.or(right.width),
                 };
-                self.operator_check(*op, on.scalar, b, on.width.is_some())?;
+                self.operator_check(*op, on.scalar, b, right)?;
                 let (a, b) = (self.spread(a, on)?, self.spread(b, on)?);
                 Ok(Phrase::prim(Prim::Binary(*op, on), vec![], vec![]).apply([a, b]))
             }
@@ -37,31 +75,15 @@ impl Translator<'_> {
                 let arguments = [self.spread(a, on)?, self.spread(b, on)?, self.spread(c, on)?];
                 Ok(Phrase::prim(Prim::Ternary(*op, on), vec![], vec![]).apply(arguments))
             }
-            Exp::Tuple(parts) => {
-                let types = parts
-                    .iter()
-                    .map(|part| self.data_of(part))
-                    .collect::<Lowering<Vec<_>>>()?;
-                let values = parts
-                    .iter()
-                    .map(|part| self.value(part))
-                    .collect::<Lowering<Vec<_>>>()?;
-                Ok(build::tuple(&types, values))
-            }
-            Exp::Project(tuple, at) => self.project(tuple, *at as usize),
-            Exp::Construct {
-                data,
-                constructor,
-                fields,
-            } => self.construct(*data, *constructor, fields),
-            Exp::Index { array, indices } => self.indexed(array, indices),
-            Exp::Slice { array, parts } => {
-                let (value, data) = (self.value(array)?, self.data_of(array)?);
-                let parts = self.slice_parts(&data, parts)?;
-                Ok(self.sliced(value, &data, &parts))
-            }
-            Exp::Coerce { value, to } => self.coerced(value, to),
             _ => bug("a command where an expression should be", self.span),
+        }
+    }
+
+    /// A value as a pattern binds it, with the sizes of its rows.
+    pub(crate) fn opened_for(&mut self, held: &Held, pattern: &Pattern) -> Lowering<Held> {
+        match pattern.values.as_slice() {
+            [bound] => self.opened(held, &bound.ty, &pattern.context),
+            _ => bug("an expression that gives several values", self.span),
         }
     }
 
@@ -85,49 +107,78 @@ impl Translator<'_> {
         })
     }
 
-    fn project(&mut self, tuple: &Atom, at: usize) -> Lowering<Phrase> {
-        let value = self.value(tuple)?;
-        // A tuple made just now has its components at hand.
-        let (head, components) = value.spine();
-        if let Phrase::Prim(instance) = head
-            && let Prim::Tuple(_) = instance.prim
-            && let Some(component) = components.get(at)
-        {
-            return Ok((*component).clone());
-        }
-        match self.data_of(tuple)? {
-            Data::Tuple(parts) => Ok(build::get(at, &parts, value)),
-            other => bug(format!("a component of `{other}`"), self.span),
-        }
-    }
-
-    fn indexed(&mut self, array: &Atom, indices: &[Atom]) -> Lowering<Phrase> {
-        let (mut value, mut data) = (self.value(array)?, self.data_of(array)?);
+    fn indexed(&mut self, array: &Atom, indices: &[Atom]) -> Lowering<Held> {
+        let mut held = self.held(array)?;
         for index in indices {
-            let Data::Array(size, element) = data else {
-                return bug("an index into what is no array", self.span);
-            };
-            let at = self.index(index, &size)?;
-            value = build::idx(size, (*element).clone(), value, at);
-            data = *element;
+            held = self.element(&held, index)?;
         }
-        Ok(value)
+        Ok(held)
     }
 
-    fn coerced(&mut self, value: &Atom, to: &Type) -> Lowering<Phrase> {
-        let (from, to) = (self.data_of(value)?, self.data(to)?);
-        self.check_sizes(&to, &from)?;
-        Ok(coerce(&from, &to, self.value(value)?))
+    /// One element of an array or row; the index is checked.
+    pub(crate) fn element(&mut self, held: &Held, index: &Atom) -> Lowering<Held> {
+        if let Layout::Row(pool, inner) = &held.layout {
+            let Some(pool) = held.pools.get(*pool) else {
+                return bug("rows without a pool", self.span);
+            };
+            let i64 = Data::Scalar(ScalarType::I64);
+            let (begin, end) = ends(&held.data);
+            let begin = self.let_exp("begin", &i64, begin);
+            let count = self.let_nat("count", subtract(end, begin.clone()));
+            let at = self.index(index, &count)?;
+            let value = element_at(pool, add(begin, build::of_index(count, at)));
+            return Ok(held.part(inner, value, Packed::No));
+        }
+        let Some((size, inner)) = held.layout.elements() else {
+            return bug("an index into what is no array", self.span);
+        };
+        let at = self.index(index, &size)?;
+        let value = build::idx(size, inner.data(), held.data.clone(), at);
+        Ok(held.part(&inner, value, Packed::No))
     }
 
-    fn check_sizes(&mut self, wanted: &Data, found: &Data) -> Lowering<()> {
+    /// Leading indices lead into rows; below the first slice everything is regular.
+    fn sliced_held(&mut self, array: &Atom, parts: &[SlicePart]) -> Lowering<Held> {
+        let mut held = self.held(array)?;
+        let mut rest = parts;
+        while let Some((SlicePart::At(index), others)) = rest.split_first() {
+            held = self.element(&held, index)?;
+            rest = others;
+        }
+        if rest.is_empty() {
+            return Ok(held);
+        }
+        if let Layout::Row(pool, inner) = &held.layout {
+            let Some(pool) = held.pools.get(*pool) else {
+                return bug("rows without a pool", self.span);
+            };
+            let i64 = Data::Scalar(ScalarType::I64);
+            let (begin, end) = ends(&held.data);
+            let begin = self.let_exp("begin", &i64, begin);
+            let count = self.let_nat("count", subtract(end, begin.clone()));
+            let row = piece(pool, begin, count.clone());
+            held = held.part(&Layout::array(count, (**inner).clone()), row, Packed::No);
+        }
+        let data = held.layout.data();
+        let parts = self.slice_parts(&data, rest)?;
+        let value = self.sliced(held.data.clone(), &data, &parts);
+        Ok(held.part(&sliced_layout(&held.layout, &parts), value, Packed::No))
+    }
+
+    fn coerced(&mut self, value: &Atom, to: &Type) -> Lowering<Held> {
+        let (from, to) = (self.held(value)?, self.layout(to)?);
+        self.check_layout(&to, &from.layout, &from.data, &from.pools)?;
+        self.convert(&from, &to)
+    }
+
+    pub(crate) fn check_sizes(&mut self, wanted: &Data, found: &Data) {
         match (wanted, found) {
             (Data::Array(n, a), Data::Array(m, b)) => {
                 self.same_size(n, m);
-                self.check_sizes(a, b)
+                self.check_sizes(a, b);
             }
-            (Data::Tuple(a), Data::Tuple(b)) => a.iter().zip(b).try_for_each(|(a, b)| self.check_sizes(a, b)),
-            _ => Ok(()),
+            (Data::Tuple(a), Data::Tuple(b)) => a.iter().zip(b).for_each(|(a, b)| self.check_sizes(a, b)),
+            _ => {}
         }
     }
 
@@ -476,18 +527,12 @@ impl Translator<'_> {
     }
 
     /// The one size a pattern binds, from a number.
-    fn bind_context(&mut self, pattern: &Pattern, value: Phrase) -> Lowering<Nat> {
+    pub(crate) fn bind_context(&mut self, pattern: &Pattern, value: Phrase) -> Lowering<Nat> {
         let [var] = pattern.context.as_slice() else {
-            return refuse("an operation with several sizes of its own", self.span);
+            return bug("an operation with several sizes of its own", self.span);
         };
-        let name = super::name_of(var);
-        self.items.push(super::Item::LetNat {
-            name: name.clone(),
-            value,
-        });
-        let nat = Nat::var(name);
-        self.values.insert(var.clone(), build::nat_value(nat.clone()));
-        Ok(nat)
+        self.bind_size_var(var, value);
+        Ok(Nat::var(super::name_of(var)))
     }
 }
 
@@ -506,6 +551,17 @@ pub(crate) fn sliced_type(data: &Data, parts: &[Part]) -> Data {
             Data::array(count.clone(), sliced_type(element, rest))
         }
         _ => data.clone(),
+    }
+}
+
+/// The same for what a slice takes of rows.
+pub(crate) fn sliced_layout(layout: &Layout, parts: &[Part]) -> Layout {
+    match (layout.elements(), parts.split_first()) {
+        (Some((_, element)), Some((Part::At(_), rest))) => sliced_layout(&element, rest),
+        (Some((_, element)), Some((Part::Slice { count, .. }, rest))) => {
+            Layout::array(count.clone(), sliced_layout(&element, rest))
+        }
+        _ => layout.clone(),
     }
 }
 

@@ -455,7 +455,7 @@ fn check(site: &Site, condition: Phrase, index: Phrase) -> Phrase {
 }
 
 /// The same value to the law: bit for bit, but all NaNs are one.
-fn same_scalar(scalar: ScalarType, a: &Phrase, b: &Phrase) -> Phrase {
+pub(crate) fn same_scalar(scalar: ScalarType, a: &Phrase, b: &Phrase) -> Phrase {
     if !scalar.is_float() {
         return binary(BinOp::Eq, scalar, a.clone(), b.clone());
     }

@@ -290,6 +290,7 @@ fn start(place: &Place, path: &[LeafStep]) -> Option<(Name, Index)> {
         .collect();
     let storage = Storage {
         sizes: Vec::new(),
+        capacity: None,
         tree: place.tree.clone(),
     };
     let fields = |path: &[LeafStep]| -> Vec<usize> {
@@ -307,5 +308,6 @@ fn start(place: &Place, path: &[LeafStep]) -> Option<(Name, Index)> {
         .leaves()
         .into_iter()
         .find(|leaf| fields(&leaf.path) == fields(&below))?;
-    Some((leaf.name, place.offset() * leaf.cells?))
+    leaf.cells.as_ref()?;
+    Some((leaf.name, place.start(&leaf.path)))
 }

@@ -1,7 +1,7 @@
 //! Commands to statements (Fig. 6a).
 
 use super::expressions::joined;
-use super::storage::{self, LeafStep, Place, Storage, Tree};
+use super::storage::{self, Place, Storage, Tree};
 use super::{Binding, Generator, Parallel, Path, Step};
 use crate::error::Lowering;
 use almach_base::Name;
@@ -109,6 +109,8 @@ impl Generator<'_> {
                 _ => self.bug("an assignment of something else"),
             },
             (Prim::New(space), [body]) => self.new_variable(*space, instance, body),
+            (Prim::NewGrowing, [body]) => self.new_growing(body),
+            (Prim::Append, [cell, count, body]) => self.append(cell, count, body),
             (Prim::For, [body]) => self.for_loop(instance, body),
             (Prim::ParFor(level), [acceptor, body]) => self.parfor(*level, instance, acceptor, body),
             (Prim::If, [all]) => match pair(all).and_then(|(c, branches)| Some((c, pair(&branches)?))) {
@@ -242,6 +244,9 @@ impl Generator<'_> {
                         false => None,
                     }
                 }
+                (Prim::Slice | Prim::SliceAcc, [begin, step, array]) => {
+                    self.source_slice((begin, step, array), instance, path)?
+                }
                 (Prim::Tuple(_), parts) => match path.split_first() {
                     Some((Step::Field(at), rest)) => match parts.get(*at) {
                         Some(part) => self.source(part, rest.to_vec())?,
@@ -251,6 +256,44 @@ impl Generator<'_> {
                 },
                 _ => None,
             },
+            _ => None,
+        })
+    }
+
+    /// Some elements of an array in memory: one of them, or all where they are neighbours.
+    fn source_slice(
+        &mut self,
+        (begin, step, array): (&Phrase, &Phrase, &Phrase),
+        instance: &Instance,
+        path: Path,
+    ) -> Lowering<Option<Place>> {
+        let (numbers, stmts) = self.capture(|this| Ok((this.index(begin)?, this.index(step)?)))?;
+        let ((begin, step), true) = (numbers, stmts.is_empty()) else {
+            return Ok(None);
+        };
+        if let Some((Step::At(at), rest)) = path.split_first() {
+            let at = Step::At(begin + step * at);
+            return self.source(array, joined(vec![at], rest.to_vec()));
+        }
+        let (true, Some(count)) = (step.as_constant() == Some(1), instance.nats.get(1)) else {
+            return Ok(None);
+        };
+        let count = self.size(count);
+        let Some(place) = self.source(array, Vec::new())? else {
+            return Ok(None);
+        };
+        Ok(match place.tree {
+            Tree::Array(size, element) => {
+                let (size, first) = match place.slice {
+                    Some((whole, first)) => (whole, first + begin),
+                    None => (size, begin),
+                };
+                Some(Place {
+                    tree: Tree::Array(count, element),
+                    indices: place.indices,
+                    slice: Some((size, first)),
+                })
+            }
             _ => None,
         })
     }
@@ -580,6 +623,7 @@ impl Generator<'_> {
         let tree = resized(&storage.tree, &data);
         let contents = Storage {
             sizes: Vec::new(),
+            capacity: None,
             tree,
         };
         self.bindings
@@ -630,17 +674,13 @@ fn resized(tree: &Tree, data: &Data) -> Tree {
 fn consecutive(place: &Place) -> Option<Vec<(Name, Index, Index)>> {
     let storage = Storage {
         sizes: Vec::new(),
+        capacity: None,
         tree: place.tree.clone(),
     };
-    let offset = place.offset();
-    let blocks = storage.leaves().into_iter().map(|leaf| {
-        let below = leaf.path.iter().fold(Index::one(), |cells, step| match step {
-            LeafStep::Each(size) => cells * size,
-            LeafStep::EachLane(width) => cells * Index::constant((*width).into()),
-            LeafStep::Field(_) | LeafStep::Lane(_) => cells,
-        });
-        Some((leaf.name, &offset * &below, leaf.cells?))
-    });
+    let blocks = storage
+        .leaves()
+        .into_iter()
+        .map(|leaf| Some((leaf.name, place.start(&leaf.path), leaf.cells?)));
     blocks.collect()
 }
 

@@ -7,7 +7,7 @@ use crate::facts::Facts;
 use almach_base::{Name, Span};
 use almach_core::{DataDef, Dim, Function, Program, Recursive, Type, Var};
 use almach_imp::interface::{Entry, EntryParam, Shape};
-use almach_imp::{Argument, Expr, Index, Param, Passing, Proc, Site, Stmt};
+use almach_imp::{Argument, Expr, Index, LoopMode, Param, Passing, Proc, Site, Stmt};
 use almach_nat::Atom;
 use almach_value::{BinOp, Failure, ScalarType};
 use std::collections::HashMap;
@@ -23,7 +23,10 @@ pub(crate) fn entry(program: &Program, entry: &almach_core::Entry, callee: &Name
         span: entry.span,
         params: Vec::new(),
         checks: Vec::new(),
+        offsets: Vec::new(),
         sizes: HashMap::new(),
+        known: Vec::new(),
+        after: Vec::new(),
         body: Vec::new(),
     };
     let mut shapes = Vec::new();
@@ -31,23 +34,33 @@ pub(crate) fn entry(program: &Program, entry: &almach_core::Entry, callee: &Name
     for param in &function.params {
         shapes.push(wrapper.shape(&param.ty)?);
         let name = Name::from(format!("{}_in", param.var));
-        let start = wrapper.params.len();
-        wrapper.slots(&param.ty, &name, Direction::In, Place::Alone)?;
-        passed.push(wrapper.params.get(start..).unwrap_or_default().to_vec());
+        let mut leaves = Leaves::default();
+        wrapper.slots(
+            &param.ty,
+            &Place::alone(name),
+            Direction::In,
+            Target::Data,
+            &mut leaves,
+        )?;
+        passed.push(leaves);
     }
     wrapper.solve_sizes()?;
+    wrapper.check_offsets();
     let mut arguments = wrapper.size_arguments()?;
     let facts = Facts::of(function);
-    for (param, slots) in function.params.iter().zip(&passed) {
+    let (mut pool_sizes, mut values) = (Vec::new(), Vec::new());
+    for (param, leaves) in function.params.iter().zip(passed) {
         if param.ty == Type::I64 && facts.is_size(&param.var) {
             continue;
         }
-        arguments.extend(slots.iter().filter_map(|slot| match slot.kind {
-            SlotKind::Size => None,
-            SlotKind::Scalar => Some(Argument::Value(Expr::Var(slot.param.name.clone()))),
-            SlotKind::Buffer => Some(Argument::Buffer(slot.param.name.clone(), Index::zero())),
-        }));
+        values.extend(leaves.data);
+        for pool in leaves.pools {
+            pool_sizes.push(Argument::Value(Expr::Var(pool.size)));
+            values.extend(pool.leaves);
+        }
     }
+    arguments.extend(pool_sizes);
+    arguments.extend(values);
     let results = function
         .result
         .types
@@ -57,7 +70,7 @@ pub(crate) fn entry(program: &Program, entry: &almach_core::Entry, callee: &Name
     wrapper.results(callee, arguments)?;
     let proc = Proc {
         name: Name::from(format!("entry_{}", entry.name)),
-        params: wrapper.params.into_iter().map(|slot| slot.param).collect(),
+        params: wrapper.params,
         body: wrapper.body,
         span: entry.span,
     };
@@ -81,40 +94,100 @@ pub(crate) fn entry(program: &Program, entry: &almach_core::Entry, callee: &Name
     Ok((proc, interface))
 }
 
-#[derive(Clone)]
-struct Slot {
-    param: Param,
-    kind: SlotKind,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum SlotKind {
-    Size,
-    Scalar,
-    Buffer,
-}
-
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Direction {
     In,
+    /// A result whose size is known before the call.
     Out,
+    /// A result that the callee gives a size.
+    OutOwned,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Alone,
-    InArray,
+/// What the callee's parameters get of a value: its data, and its pools (see `stage1/layout.rs`).
+#[derive(Default)]
+struct Leaves {
+    data: Vec<Argument>,
+    pools: Vec<PoolLeaves>,
+}
+
+struct PoolLeaves {
+    size: Name,
+    leaves: Vec<Argument>,
+}
+
+#[derive(Clone, Copy)]
+enum Target {
+    Data,
+    Pool(usize),
+}
+
+impl Leaves {
+    fn push(&mut self, target: Target, argument: Argument) {
+        match target {
+            Target::Data => self.data.push(argument),
+            Target::Pool(at) => {
+                if let Some(pool) = self.pools.get_mut(at) {
+                    pool.leaves.push(argument);
+                }
+            }
+        }
+    }
+}
+
+/// A part of a value: what its parameters are called, and how many of it there are where it stands in arrays.
+#[derive(Clone)]
+struct Place {
+    name: Name,
+    count: Option<Index>,
+}
+
+impl Place {
+    fn alone(name: Name) -> Place {
+        Place { name, count: None }
+    }
+
+    fn part(&self, at: usize) -> Place {
+        Place {
+            name: Name::from(format!("{}_{at}", self.name)),
+            count: self.count.clone(),
+        }
+    }
+
+    fn of(&self, count: Index) -> Place {
+        Place {
+            name: self.name.clone(),
+            count: Some(count),
+        }
+    }
+}
+
+/// Offsets of rows: a buffer, how many rows there are, and the size of the data.
+struct Offsets {
+    buffer: Name,
+    rows: Index,
+    size: Name,
+}
+
+/// Results that the callee gives in another form.
+enum After {
+    /// Where each row ends, as the offsets of rows; two buffers of the callee go.
+    Offsets { offsets: Offsets, begins: Name, ends: Name },
+    Size { to: Name, from: Name },
 }
 
 struct Wrapper<'a> {
     program: &'a Program,
     function: &'a Function,
     span: Span,
-    params: Vec<Slot>,
+    params: Vec<Param>,
     /// Sizes of arguments with what the types say of them.
     checks: Vec<(Name, almach_core::Size)>,
+    offsets: Vec<Offsets>,
     /// What each size variable of the function is here.
     sizes: HashMap<Var, Index>,
+    /// Buffers that hold results whose size is known, with the number of their cells.
+    known: Vec<(Name, Index)>,
+    after: Vec<After>,
     body: Vec<Stmt>,
 }
 
@@ -129,8 +202,10 @@ impl Wrapper<'_> {
                     .map(|part| self.shape(part))
                     .collect::<Lowering<_>>()?,
             ),
-            Type::Array(Dim::Size(_), element) => Shape::Array(Box::new(self.shape(element)?)),
-            Type::Array(Dim::Jagged, _) => return refuse("a jagged array", self.span),
+            Type::Array(Dim::Size(size), element) => {
+                Shape::Array(size.as_constant(), Box::new(self.shape(element)?))
+            }
+            Type::Array(Dim::Jagged, element) => Shape::Rows(Box::new(self.shape(element)?)),
             Type::Data(id) => {
                 let def = self.sum(*id)?;
                 let constructors = def.constructors.iter().map(|constructor| {
@@ -154,58 +229,235 @@ impl Wrapper<'_> {
         }
     }
 
-    fn push(&mut self, name: Name, ty: ScalarType, kind: SlotKind, direction: Direction) {
-        let passing = match (direction, kind) {
-            (Direction::In, SlotKind::Buffer) => Passing::Read,
-            (Direction::In, _) => Passing::Value,
-            (Direction::Out, SlotKind::Buffer) => Passing::Owned,
-            (Direction::Out, _) => Passing::Out,
-        };
-        self.params.push(Slot {
-            param: Param { name, ty, passing },
-            kind,
+    fn param(&mut self, name: &Name, ty: ScalarType, passing: Passing) {
+        self.params.push(Param {
+            name: name.clone(),
+            ty,
+            passing,
         });
     }
 
-    /// The parameters for a value of a type, named as the storage of that type names its leaves.
-    fn slots(&mut self, ty: &Type, name: &Name, direction: Direction, place: Place) -> Lowering<()> {
-        let part = |at: usize| Name::from(format!("{name}_{at}"));
-        let leaf = match place {
-            Place::Alone => SlotKind::Scalar,
-            Place::InArray => SlotKind::Buffer,
+    /// A number that goes with a value.
+    fn number(&mut self, name: &Name, direction: Direction) {
+        let passing = match direction {
+            Direction::In => Passing::Value,
+            Direction::Out | Direction::OutOwned => Passing::Out,
         };
+        self.param(name, ScalarType::I64, passing);
+    }
+
+    /// One scalar, or a buffer of as many as there are places.
+    fn leaf(&mut self, place: &Place, ty: ScalarType, lanes: u32, direction: Direction) -> Argument {
+        let name = place.name.clone();
+        let (passing, argument) = match (direction, &place.count) {
+            (Direction::In, None) => (Passing::Value, Argument::Value(Expr::Var(name.clone()))),
+            (Direction::In, Some(_)) => (Passing::Read, Argument::Buffer(name.clone(), Index::zero())),
+            (Direction::Out | Direction::OutOwned, None) => (Passing::Out, Argument::Out(name.clone())),
+            (Direction::Out, Some(count)) => {
+                let cells = count * &Index::constant(lanes.into());
+                self.known.push((name.clone(), cells));
+                (Passing::Owned, Argument::Buffer(name.clone(), Index::zero()))
+            }
+            (Direction::OutOwned, Some(_)) => (Passing::Owned, Argument::Owned(name.clone())),
+        };
+        self.param(&name, ty, passing);
+        argument
+    }
+
+    /// The parameters for a value of a type, in the order of its slots, and what the callee gets of them.
+    fn slots(
+        &mut self,
+        ty: &Type,
+        place: &Place,
+        direction: Direction,
+        target: Target,
+        leaves: &mut Leaves,
+    ) -> Lowering<()> {
         match ty {
-            Type::Scalar(scalar) => self.push(name.clone(), *scalar, leaf, direction),
-            Type::Vector(width, scalar) => match place {
-                Place::Alone => {
-                    (0..*width as usize).for_each(|at| self.push(part(at), *scalar, leaf, direction));
+            Type::Scalar(scalar) => {
+                let argument = self.leaf(place, *scalar, 1, direction);
+                leaves.push(target, argument);
+            }
+            Type::Vector(width, scalar) => match place.count {
+                None => (0..*width as usize).for_each(|at| {
+                    let argument = self.leaf(&place.part(at), *scalar, 1, direction);
+                    leaves.push(target, argument);
+                }),
+                Some(_) => {
+                    let argument = self.leaf(place, *scalar, *width, direction);
+                    leaves.push(target, argument);
                 }
-                Place::InArray => self.push(name.clone(), *scalar, leaf, direction),
             },
             Type::Tuple(parts) => {
                 for (at, component) in parts.iter().enumerate() {
-                    self.slots(component, &part(at), direction, place)?;
+                    self.slots(component, &place.part(at), direction, target, leaves)?;
                 }
             }
             Type::Array(Dim::Size(size), element) => {
-                let size_name = Name::from(format!("{name}_size_{}", self.params.len()));
-                self.push(size_name.clone(), ScalarType::I64, SlotKind::Size, direction);
-                self.checks.push((size_name, size.clone()));
-                self.slots(element, name, direction, Place::InArray)?;
+                let name = Name::from(format!("{}_size_{}", place.name, self.params.len()));
+                self.number(&name, direction);
+                let count = match direction {
+                    Direction::In => Index::var(name.clone()),
+                    Direction::Out | Direction::OutOwned => self.index(size)?,
+                };
+                self.checks.push((name, size.clone()));
+                let count = match &place.count {
+                    Some(around) => around * &count,
+                    None => count,
+                };
+                self.slots(element, &place.of(count), direction, target, leaves)?;
             }
+            Type::Array(Dim::Jagged, element) => self.rows(element, place, direction, target, leaves)?,
             Type::Data(id) => {
                 let constructors = self.sum(*id)?.constructors.clone();
-                self.push(part(0), almach_imp::interface::TAG, leaf, direction);
+                let tag = self.leaf(&place.part(0), almach_imp::interface::TAG, 1, direction);
+                leaves.push(target, tag);
                 for (at, constructor) in constructors.iter().enumerate() {
                     for (field_at, field) in constructor.fields.iter().enumerate() {
-                        let name = Name::from(format!("{}_{field_at}", part(at + 1)));
-                        self.slots(field, &name, direction, place)?;
+                        let place = place.part(at + 1).part(field_at);
+                        self.slots(field, &place, direction, target, leaves)?;
                     }
                 }
             }
-            Type::Array(Dim::Jagged, _) | Type::Node(_) => return refuse("a jagged array", self.span),
+            Type::Node(_) => return refuse("recursive data", self.span),
         }
         Ok(())
+    }
+
+    /// Rows: offsets where there are many, then the size and the elements of all of them.
+    fn rows(
+        &mut self,
+        element: &Type,
+        place: &Place,
+        direction: Direction,
+        target: Target,
+        leaves: &mut Leaves,
+    ) -> Lowering<()> {
+        let number = self.params.len();
+        let name = |what: &str| Name::from(format!("{}_{what}_{number}", place.name));
+        let (offsets, size) = (name("offsets"), name("size"));
+        let pool = match direction {
+            Direction::In => size.clone(),
+            Direction::Out | Direction::OutOwned => name("total"),
+        };
+        if let Some(rows) = place.count.clone() {
+            let passing = match direction {
+                Direction::In => Passing::Read,
+                Direction::Out | Direction::OutOwned => Passing::Owned,
+            };
+            self.param(&offsets, ScalarType::I64, passing);
+            let offsets = Offsets {
+                buffer: offsets,
+                rows,
+                size: size.clone(),
+            };
+            self.many_rows(offsets, (name("begins"), name("ends")), direction, target, leaves);
+        } else {
+            self.one_row((name("begin"), name("end")), &size, direction, target, leaves);
+        }
+        self.number(&size, direction);
+        if direction != Direction::In {
+            self.after.push(After::Size {
+                to: size,
+                from: pool.clone(),
+            });
+        }
+        let at = leaves.pools.len();
+        leaves.pools.push(PoolLeaves {
+            size: pool.clone(),
+            leaves: Vec::new(),
+        });
+        let inside = place.of(Index::var(pool));
+        self.slots(element, &inside, direction, Target::Pool(at), leaves)
+    }
+
+    /// Begins and ends are the same offsets, one apart.
+    fn many_rows(
+        &mut self,
+        offsets: Offsets,
+        (begins, ends): (Name, Name),
+        direction: Direction,
+        target: Target,
+        leaves: &mut Leaves,
+    ) {
+        if direction == Direction::In {
+            for first in [Index::zero(), Index::one()] {
+                leaves.push(target, Argument::Buffer(offsets.buffer.clone(), first));
+            }
+            self.offsets.push(offsets);
+            return;
+        }
+        for name in [&begins, &ends] {
+            self.body.push(Stmt::Buffer {
+                name: name.clone(),
+                ty: ScalarType::I64,
+                space: almach_imp::Space::Host,
+            });
+            leaves.push(target, Argument::Owned(name.clone()));
+        }
+        self.after.push(After::Offsets { offsets, begins, ends });
+    }
+
+    fn one_row(
+        &mut self,
+        (begin, end): (Name, Name),
+        size: &Name,
+        direction: Direction,
+        target: Target,
+        leaves: &mut Leaves,
+    ) {
+        if direction == Direction::In {
+            leaves.push(target, Argument::Value(Expr::int(0)));
+            leaves.push(target, Argument::Value(Expr::Var(size.clone())));
+            return;
+        }
+        for name in [begin, end] {
+            self.variable(&name);
+            leaves.push(target, Argument::Out(name));
+        }
+    }
+
+    fn variable(&mut self, name: &Name) {
+        self.body.push(Stmt::Var {
+            name: name.clone(),
+            ty: ScalarType::I64,
+            value: None,
+        });
+    }
+
+    /// Offsets start at 0, do not fall, and end at the size of the data.
+    fn check_offsets(&mut self) {
+        for offsets in std::mem::take(&mut self.offsets) {
+            let at = |index: Index| Expr::Load(offsets.buffer.clone(), index);
+            let failure = Failure::BadOffsets;
+            let site = Site {
+                code: failure.code(),
+                span: self.span,
+                text: Name::from(failure.text()),
+            };
+            let check = |condition: Expr| Stmt::Check {
+                condition,
+                site: site.clone(),
+                arguments: vec![],
+            };
+            let first = Expr::binary(BinOp::Eq, at(Index::zero()), Expr::int(0));
+            let last = Expr::binary(
+                BinOp::Eq,
+                at(offsets.rows.clone()),
+                Expr::Var(offsets.size.clone()),
+            );
+            let i = Name::from(format!("{}_row", offsets.buffer));
+            let here = Index::var(i.clone());
+            let rises = Expr::binary(BinOp::Le, at(here.clone()), at(here + Index::one()));
+            self.body.push(check(first));
+            self.body.push(check(last));
+            self.body.push(Stmt::For {
+                index: i,
+                count: offsets.rows.clone(),
+                mode: LoopMode::Seq,
+                body: vec![check(rises)],
+            });
+        }
     }
 
     /// A dimension that is a variable alone gives its value; all others are checked.
@@ -278,132 +530,108 @@ impl Wrapper<'_> {
 
     /// Allocates the results (or lets the callee do it, where their sizes are not known), calls, and gives the sizes.
     fn results(&mut self, callee: &Name, mut arguments: Vec<Argument>) -> Lowering<()> {
-        let start = self.params.len();
-        for (at, ty) in self.function.result.types.clone().iter().enumerate() {
-            self.slots(
-                ty,
-                &Name::from(format!("result_{at}")),
-                Direction::Out,
-                Place::Alone,
-            )?;
-        }
-        let slots = self.params.get(start..).unwrap_or_default().to_vec();
-        let sizes = std::mem::take(&mut self.checks);
-        let own_sizes = !self.function.result.context.is_empty();
-        for (at, var) in self.function.result.context.iter().enumerate() {
+        let result = self.function.result.clone();
+        for (at, var) in result.context.iter().enumerate() {
             let name = Name::from(format!("size_{at}"));
-            self.body.push(Stmt::Var {
-                name: name.clone(),
-                ty: ScalarType::I64,
-                value: None,
-            });
+            self.variable(&name);
             arguments.push(Argument::Out(name.clone()));
             self.sizes.insert(var.clone(), Index::var(name));
         }
-        let known = sizes
+        let shapes = result.types.iter().map(|ty| self.shape(ty));
+        let has_rows = shapes
+            .collect::<Lowering<Vec<_>>>()?
             .iter()
-            .map(|(_, size)| self.index(size))
-            .collect::<Lowering<Vec<_>>>()?;
-        if !own_sizes {
-            self.allocate(&slots)?;
+            .any(Shape::has_rows);
+        let direction = match result.context.is_empty() && !has_rows {
+            true => Direction::Out,
+            false => Direction::OutOwned,
+        };
+        let mut all = Vec::new();
+        for (at, ty) in result.types.iter().enumerate() {
+            let mut leaves = Leaves::default();
+            let place = Place::alone(Name::from(format!("result_{at}")));
+            self.slots(ty, &place, direction, Target::Data, &mut leaves)?;
+            all.push(leaves);
         }
-        arguments.extend(slots.iter().filter_map(|slot| match slot.kind {
-            SlotKind::Size => None,
-            SlotKind::Scalar => Some(Argument::Out(slot.param.name.clone())),
-            SlotKind::Buffer if own_sizes => Some(Argument::Owned(slot.param.name.clone())),
-            SlotKind::Buffer => Some(Argument::Buffer(slot.param.name.clone(), Index::zero())),
-        }));
+        let sizes = std::mem::take(&mut self.checks);
+        self.allocate();
+        for pool in all.iter().flat_map(|leaves| &leaves.pools) {
+            self.variable(&pool.size);
+            arguments.push(Argument::Out(pool.size.clone()));
+        }
+        let (data, pools): (Vec<_>, Vec<_>) = all
+            .into_iter()
+            .map(|leaves| (leaves.data, leaves.pools))
+            .unzip();
+        arguments.extend(data.into_iter().flatten());
+        arguments.extend(pools.into_iter().flatten().flat_map(|pool| pool.leaves));
         self.body.push(Stmt::Call {
             proc: callee.clone(),
             arguments,
             span: self.span,
         });
-        for ((name, _), size) in sizes.iter().zip(known) {
-            self.body.push(Stmt::Assign {
-                name: name.clone(),
-                value: index_expr(size),
-            });
+        for (name, size) in sizes {
+            let value = index_expr(self.index(&size)?);
+            self.body.push(Stmt::Assign { name, value });
+        }
+        for after in std::mem::take(&mut self.after) {
+            self.give(after);
         }
         Ok(())
     }
 
-    fn allocate(&mut self, slots: &[Slot]) -> Lowering<()> {
-        let mut cells: HashMap<Name, Index> = HashMap::new();
-        for (at, ty) in self.function.result.types.iter().enumerate() {
-            self.cells(ty, &Name::from(format!("result_{at}")), None, &mut cells)?;
-        }
-        for slot in slots {
-            if slot.kind == SlotKind::Buffer {
-                let Some(size) = cells.remove(&slot.param.name) else {
-                    return bug("a result without a size", self.span);
-                };
-                // A negative size is found by the function itself, which knows where it comes from.
-                let size = match size.as_constant() {
-                    Some(known) => Index::constant(known.max(0)),
-                    None => {
-                        let name = Name::from(format!("{}_cells", slot.param.name));
-                        let value = Expr::binary(BinOp::Max, index_expr(size), Expr::int(0));
-                        self.body.push(Stmt::Let {
-                            name: name.clone(),
-                            ty: ScalarType::I64,
-                            value,
-                        });
-                        Index::var(name)
-                    }
-                };
+    fn give(&mut self, after: After) {
+        match after {
+            After::Size { to, from } => self.body.push(Stmt::Assign {
+                name: to,
+                value: Expr::Var(from),
+            }),
+            After::Offsets { offsets, begins, ends } => {
                 self.body.push(Stmt::Alloc {
-                    buffer: slot.param.name.clone(),
-                    size,
+                    buffer: offsets.buffer.clone(),
+                    size: &offsets.rows + &Index::one(),
                     span: self.span,
                 });
+                self.body.push(Stmt::Store {
+                    buffer: offsets.buffer.clone(),
+                    index: Index::zero(),
+                    value: Expr::int(0),
+                });
+                self.body.push(Stmt::Copy {
+                    to: offsets.buffer,
+                    to_index: Index::one(),
+                    from: ends.clone(),
+                    from_index: Index::zero(),
+                    count: offsets.rows,
+                });
+                self.body.push(Stmt::Free(ends));
+                self.body.push(Stmt::Free(begins));
             }
         }
-        Ok(())
     }
 
-    /// How many cells each buffer of a value has.
-    fn cells(
-        &self,
-        ty: &Type,
-        name: &Name,
-        around: Option<Index>,
-        cells: &mut HashMap<Name, Index>,
-    ) -> Lowering<()> {
-        let part = |at: usize| Name::from(format!("{name}_{at}"));
-        match ty {
-            Type::Scalar(_) => {
-                if let Some(size) = around {
-                    cells.insert(name.clone(), size);
+    fn allocate(&mut self) {
+        for (buffer, size) in std::mem::take(&mut self.known) {
+            // A negative size is found by the function itself, which knows where it comes from.
+            let size = match size.as_constant() {
+                Some(known) => Index::constant(known.max(0)),
+                None => {
+                    let name = Name::from(format!("{buffer}_cells"));
+                    let value = Expr::binary(BinOp::Max, index_expr(size), Expr::int(0));
+                    self.body.push(Stmt::Let {
+                        name: name.clone(),
+                        ty: ScalarType::I64,
+                        value,
+                    });
+                    Index::var(name)
                 }
-            }
-            Type::Vector(width, _) => {
-                if let Some(size) = around {
-                    cells.insert(name.clone(), size * Index::constant((*width).into()));
-                }
-            }
-            Type::Tuple(parts) => {
-                for (at, component) in parts.iter().enumerate() {
-                    self.cells(component, &part(at), around.clone(), cells)?;
-                }
-            }
-            Type::Array(Dim::Size(size), element) => {
-                let size = around.unwrap_or_else(Index::one) * self.index(size)?;
-                self.cells(element, name, Some(size), cells)?;
-            }
-            Type::Data(id) => {
-                if let Some(size) = around.clone() {
-                    cells.insert(part(0), size);
-                }
-                for (at, constructor) in self.sum(*id)?.constructors.iter().enumerate() {
-                    for (field_at, field) in constructor.fields.iter().enumerate() {
-                        let name = Name::from(format!("{}_{field_at}", part(at + 1)));
-                        self.cells(field, &name, around.clone(), cells)?;
-                    }
-                }
-            }
-            Type::Array(Dim::Jagged, _) | Type::Node(_) => return refuse("a jagged array", self.span),
+            };
+            self.body.push(Stmt::Alloc {
+                buffer,
+                size,
+                span: self.span,
+            });
         }
-        Ok(())
     }
 }
 

@@ -11,6 +11,8 @@ use almach_value::ScalarType;
 pub(crate) struct Storage {
     /// Names of the sizes, where the data is a cell.
     pub(crate) sizes: Vec<Name>,
+    /// How many elements there is room for, where the cell grows.
+    pub(crate) capacity: Option<Name>,
     pub(crate) tree: Tree,
 }
 
@@ -86,10 +88,12 @@ pub(crate) fn of(data: &Data, name: &Name) -> Storage {
             Storage {
                 tree: tree(&body.subst(&renaming), name, InBuffer::No),
                 sizes,
+                capacity: None,
             }
         }
         _ => Storage {
             sizes: Vec::new(),
+            capacity: None,
             tree: tree(data, name, InBuffer::No),
         },
     }
@@ -212,6 +216,8 @@ pub(crate) struct Place {
     pub(crate) tree: Tree,
     /// The indices on the way, each with the size of its dimension.
     pub(crate) indices: Vec<(Index, Index)>,
+    /// Where the place is some elements of an array: the size of that array, and the first element.
+    pub(crate) slice: Option<(Index, Index)>,
 }
 
 impl Place {
@@ -220,6 +226,7 @@ impl Place {
         let mut place = Place {
             tree: tree.clone(),
             indices: Vec::new(),
+            slice: None,
         };
         for step in path {
             place.tree = match (place.tree, step) {
@@ -240,6 +247,21 @@ impl Place {
             };
         }
         Some(place)
+    }
+
+    /// The first cell of a leaf below, which has a path from here.
+    pub(crate) fn start(&self, path: &[LeafStep]) -> Index {
+        let cells = |path: &[LeafStep]| {
+            path.iter().fold(Index::one(), |cells, step| match step {
+                LeafStep::Each(size) => cells * size,
+                LeafStep::EachLane(width) => cells * Index::constant((*width).into()),
+                LeafStep::Field(_) | LeafStep::Lane(_) => cells,
+            })
+        };
+        match (&self.slice, path.split_first()) {
+            (Some((size, first)), Some((_, below))) => (self.offset() * size + first) * cells(below),
+            _ => self.offset() * cells(path),
+        }
     }
 
     /// The flat index: Horner's rule over the dimensions.

@@ -4,8 +4,9 @@ use almach_dpia::interp::{Block, RunError, Step, run};
 use almach_dpia::{Checked, Data, Nat, PhraseType};
 use almach_imp::interface::{Entry, Shape};
 use almach_imp::marshal::{Slot, buffer_from, from_slots};
-use almach_value::{Scalar, Value};
-use std::collections::HashMap;
+use almach_value::{Scalar, ScalarType, Value};
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
 
 /// Runs the procedure of an entry without parameters: the last one, since callees come before callers.
 pub fn run_phrases(checked: &Checked, entry: &Entry) -> Result<Value, RunError> {
@@ -28,8 +29,9 @@ pub fn run_phrases(checked: &Checked, entry: &Entry) -> Result<Value, RunError> 
                 (name.to_string(), size as i64)
             });
             let sizes: HashMap<String, i64> = sizes.collect();
+            let rows = entry.results.iter().any(Shape::has_rows);
             let parts = match (&**body, entry.results.len()) {
-                (one, 1) => vec![(vec![Step::Contents], one.clone())],
+                (one, 1) if !rows => vec![(vec![Step::Contents], one.clone())],
                 (Data::Tuple(parts), _) => {
                     let parts = parts.iter().enumerate();
                     parts
@@ -38,15 +40,24 @@ pub fn run_phrases(checked: &Checked, entry: &Entry) -> Result<Value, RunError> 
                 }
                 _ => unreachable!("several results are a tuple"),
             };
-            for (shape, (path, data)) in entry.results.iter().zip(parts) {
-                let reader = Reader { block, sizes: &sizes };
-                reader.slots(shape, &data, &[path], &mut slots);
+            let (values, pools) = parts.split_at(entry.results.len());
+            let reader = Reader {
+                block,
+                sizes: &sizes,
+                pools: RefCell::new(pools.iter().cloned().collect()),
+            };
+            for (shape, (path, data)) in entry.results.iter().zip(values) {
+                reader.slots(shape, data, std::slice::from_ref(path), &mut slots);
             }
         }
         _ => {
             let sizes = HashMap::new();
             for ((shape, data), block) in entry.results.iter().zip(&datas).zip(&blocks) {
-                let reader = Reader { block, sizes: &sizes };
+                let reader = Reader {
+                    block,
+                    sizes: &sizes,
+                    pools: RefCell::default(),
+                };
                 reader.slots(shape, data, &[vec![]], &mut slots);
             }
         }
@@ -66,6 +77,8 @@ pub fn run_phrases(checked: &Checked, entry: &Entry) -> Result<Value, RunError> 
 struct Reader<'a> {
     block: &'a Block,
     sizes: &'a HashMap<String, i64>,
+    /// What rows are in, those that are yet to come.
+    pools: RefCell<VecDeque<(Vec<Step>, Data)>>,
 }
 
 impl Reader<'_> {
@@ -104,7 +117,13 @@ impl Reader<'_> {
                     self.slots(part, data, &inner, slots);
                 }
             }
-            (Shape::Array(element), Data::Array(size, data)) => {
+            (Shape::Rows(element), _) => {
+                if in_array {
+                    self.offsets(paths, slots);
+                }
+                self.pool(element, slots);
+            }
+            (Shape::Array(_, element), Data::Array(size, data)) => {
                 let size = self.size(size);
                 slots.push(Slot::Size(size));
                 let inner: Vec<_> = paths
@@ -143,6 +162,27 @@ impl Reader<'_> {
         }
     }
 
+    /// 0, and where each row ends.
+    fn offsets(&self, rows: &[Vec<Step>], slots: &mut Vec<Slot>) {
+        let ends = rows
+            .iter()
+            .map(|path| self.block.scalars[&below(path, Step::Field(1))]);
+        let offsets = [Scalar::I64(0)].into_iter().chain(ends);
+        slots.push(Slot::Buffer(buffer_from(ScalarType::I64, offsets).unwrap()));
+    }
+
+    /// The elements of all rows.
+    fn pool(&self, element: &Shape, slots: &mut Vec<Slot>) {
+        let (path, data) = self.pools.borrow_mut().pop_front().unwrap();
+        let Data::Array(size, data) = data else {
+            unreachable!("a pool is an array");
+        };
+        let size = self.size(&size);
+        slots.push(Slot::Size(size));
+        let inner: Vec<_> = (0..size).map(|at| below(&path, Step::At(at))).collect();
+        self.elements(element, &data, &inner, slots);
+    }
+
     /// As `slots`, for elements of an array, of which there may be none.
     fn elements(&self, shape: &Shape, data: &Data, paths: &[Vec<Step>], slots: &mut Vec<Slot>) {
         match (paths.is_empty(), shape, data) {
@@ -155,14 +195,18 @@ impl Reader<'_> {
                     self.elements(part, data, paths, slots);
                 }
             }
-            (true, Shape::Array(element), Data::Array(size, data)) => {
+            (true, Shape::Rows(element), _) => {
+                self.offsets(paths, slots);
+                self.pool(element, slots);
+            }
+            (true, Shape::Array(_, element), Data::Array(size, data)) => {
                 slots.push(Slot::Size(self.size(size)));
                 self.elements(element, data, paths, slots);
             }
-            (true, Shape::Sum(constructors), _) => {
+            (true, Shape::Sum(constructors), Data::Tuple(types)) => {
                 slots.push(Slot::Buffer(buffer_from(almach_imp::interface::TAG, []).unwrap()));
-                for field in constructors.iter().flatten() {
-                    self.elements(field, data, paths, slots);
+                for (fields, data) in constructors.iter().zip(&types[1..]) {
+                    self.elements(&Shape::Tuple(fields.clone()), data, paths, slots);
                 }
             }
             (true, shape, data) => panic!("{shape:?} of {data}"),
