@@ -2,8 +2,8 @@
 
 use crate::interface::{Entry, Shape, TAG};
 use almach_value::{
-    ArrayValue, Buffer, DimType, ElementShape, Elements, RowLengths, Scalar, ScalarType, Sizes, SumValue, Value,
-    ValueType, buffer_of, conforms_with,
+    ArrayValue, Buffer, DimType, ElementShape, Elements, RowLengths, Scalar, ScalarType, Sizes, SumValue,
+    Value, ValueType, buffer_of, conforms_with,
 };
 use std::fmt;
 use std::sync::Arc;

@@ -227,7 +227,11 @@ fn append(arguments: Vec<Meaning>) -> Run<Meaning> {
             let [Step::At(at), rest @ ..] = path else {
                 return Err(broken("an element without an index"));
             };
-            writer(store, &below(&[Step::Contents, Step::At(first + at)], rest), scalar)
+            writer(
+                store,
+                &below(&[Step::Contents, Step::At(first + at)], rest),
+                scalar,
+            )
         }));
         apply_size(body.clone(), more)?.apply(room)?.run(store)
     })

@@ -1,7 +1,7 @@
 //! Bodies and statements: where each value goes.
 
-use super::{Dest, Item, Translator, name_of};
 use super::layout::{Held, Layout, Packed, Pool};
+use super::{Dest, Item, Translator, name_of};
 use crate::error::{Lowering, bug};
 use crate::stage1::types::{ResultData, held, together};
 use almach_base::Name;
@@ -163,7 +163,12 @@ impl Translator<'_> {
     }
 
     /// The contents of a cell for the rest of the block, under these names for its sizes and new ones for others.
-    pub(crate) fn opened_cell(&mut self, sizes: &mut Vec<Name>, cell: Phrase, holds: &ResultData) -> Vec<Held> {
+    pub(crate) fn opened_cell(
+        &mut self,
+        sizes: &mut Vec<Name>,
+        cell: Phrase,
+        holds: &ResultData,
+    ) -> Vec<Held> {
         while sizes.len() < holds.sizes.len() {
             sizes.push(self.fresh("size"));
         }

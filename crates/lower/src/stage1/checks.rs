@@ -245,6 +245,11 @@ impl Translator<'_> {
 
 /// The lanes of a vector as an array.
 pub(crate) fn lanes(width: u32, scalar: ScalarType, vector: Phrase) -> Phrase {
-    let one = Phrase::prim(Prim::Replicate, vec![Nat::one()], vec![Data::Vector(width, scalar)]).app(vector);
+    let one = Phrase::prim(
+        Prim::Replicate,
+        vec![Nat::one()],
+        vec![Data::Vector(width, scalar)],
+    )
+    .app(vector);
     Phrase::prim(Prim::AsScalar(width, scalar), vec![Nat::one()], vec![]).app(one)
 }

@@ -328,7 +328,14 @@ impl Translator<'_> {
         self.bind_one_held(pattern, exp, value)
     }
 
-    fn pad_rows(&mut self, op: &Op, value: &Held, array: &Held, exp: &Exp, pattern: &Pattern) -> Lowering<()> {
+    fn pad_rows(
+        &mut self,
+        op: &Op,
+        value: &Held,
+        array: &Held,
+        exp: &Exp,
+        pattern: &Pattern,
+    ) -> Lowering<()> {
         let ([left, right, ..], Some((size, element))) = (op.args.as_slice(), array.layout.elements()) else {
             return bug("`pad` without its arguments", self.span);
         };

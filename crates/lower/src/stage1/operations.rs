@@ -332,8 +332,7 @@ impl Translator<'_> {
     ) -> Lowering<()> {
         let result = self.pattern_data(pattern, exp)?;
         let values = result.values();
-        let ([acceptor], [Data::Array(size, element)]) = (acceptors.as_slice(), values.as_slice())
-        else {
+        let ([acceptor], [Data::Array(size, element)]) = (acceptors.as_slice(), values.as_slice()) else {
             return bug("an array literal that is no array", self.span);
         };
         for (at, atom) in elements.iter().enumerate() {

@@ -267,8 +267,7 @@ impl Translator<'_> {
                 // What the caller calls the size, and what `append` does, are one number.
                 let from = Data::array(count.clone(), element.clone());
                 let to = Data::array(room, element.clone());
-                let acceptor =
-                    Phrase::prim(Prim::CoerceAcc, vec![], vec![from, to.clone()]).app(acceptor);
+                let acceptor = Phrase::prim(Prim::CoerceAcc, vec![], vec![from, to.clone()]).app(acceptor);
                 let body = self.block(|this| body(this, acceptor))?;
                 let body = Phrase::nat_lam(size, Phrase::lam(place, PhraseType::Acc(to), body));
                 let append = Phrase::prim(Prim::Append, vec![], vec![element.clone()]);

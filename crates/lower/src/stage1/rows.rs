@@ -67,7 +67,13 @@ impl Translator<'_> {
             return Ok(held.clone());
         }
         let mut pools = Vec::new();
-        let data = self.converted(&Space::One, (&held.layout, to), &held.data, &held.pools, &mut pools)?;
+        let data = self.converted(
+            &Space::One,
+            (&held.layout, to),
+            &held.data,
+            &held.pools,
+            &mut pools,
+        )?;
         let packed = match pools.is_empty() {
             true => Packed::Yes,
             false => held.packed,
@@ -89,7 +95,11 @@ impl Translator<'_> {
         made: &mut Vec<Pool>,
     ) -> Lowering<Phrase> {
         if !from.has_rows() && !to.has_rows() {
-            return Ok(coerce(&space.data(from.data()), &space.data(to.data()), data.clone()));
+            return Ok(coerce(
+                &space.data(from.data()),
+                &space.data(to.data()),
+                data.clone(),
+            ));
         }
         if from.numbered(&mut 0) == to.numbered(&mut 0) {
             from.each_pool(&mut |pool, _| made.extend(pools.get(pool).cloned()));
@@ -144,7 +154,11 @@ impl Translator<'_> {
     ) -> Lowering<Phrase> {
         let from_datas: Vec<Data> = from.iter().map(Layout::data).collect();
         let to_datas: Vec<Data> = to.iter().map(Layout::data).collect();
-        let data = self.let_exp("whole", &space.data(Data::Tuple(from_datas.clone())), data.clone());
+        let data = self.let_exp(
+            "whole",
+            &space.data(Data::Tuple(from_datas.clone())),
+            data.clone(),
+        );
         let mut parts = Vec::new();
         for (at, (from, to)) in from.iter().zip(to).enumerate() {
             let part = match space {
@@ -364,7 +378,12 @@ impl Translator<'_> {
             }
             (Layout::Array(count, element), Type::Array(_, ty)) => {
                 // All elements agree; the first one tells. Where there is none any size will do.
-                let some = binary(BinOp::Gt, ScalarType::I64, build::nat_value(count.clone()), int(0));
+                let some = binary(
+                    BinOp::Gt,
+                    ScalarType::I64,
+                    build::nat_value(count.clone()),
+                    int(0),
+                );
                 let first = build::idx(
                     count.clone(),
                     element.data(),
@@ -397,12 +416,17 @@ impl Translator<'_> {
             name: name.clone(),
             value,
         });
-        self.values
-            .insert(var.clone(), build::nat_value(Nat::var(name)));
+        self.values.insert(var.clone(), build::nat_value(Nat::var(name)));
     }
 
     /// Sizes must be as a type says, also those of all rows that become regular.
-    pub(crate) fn check_layout(&mut self, to: &Layout, from: &Layout, data: &Phrase, pools: &[Pool]) -> Lowering<()> {
+    pub(crate) fn check_layout(
+        &mut self,
+        to: &Layout,
+        from: &Layout,
+        data: &Phrase,
+        pools: &[Pool],
+    ) -> Lowering<()> {
         if !from.has_rows() && !to.has_rows() {
             self.check_sizes(&to.data(), &from.data());
             return Ok(());

@@ -171,8 +171,15 @@ struct Offsets {
 /// Results that the callee gives in another form.
 enum After {
     /// Where each row ends, as the offsets of rows; two buffers of the callee go.
-    Offsets { offsets: Offsets, begins: Name, ends: Name },
-    Size { to: Name, from: Name },
+    Offsets {
+        offsets: Offsets,
+        begins: Name,
+        ends: Name,
+    },
+    Size {
+        to: Name,
+        from: Name,
+    },
 }
 
 struct Wrapper<'a> {
@@ -395,7 +402,11 @@ impl Wrapper<'_> {
             });
             leaves.push(target, Argument::Owned(name.clone()));
         }
-        self.after.push(After::Offsets { offsets, begins, ends });
+        self.after.push(After::Offsets {
+            offsets,
+            begins,
+            ends,
+        });
     }
 
     fn one_row(
@@ -538,10 +549,7 @@ impl Wrapper<'_> {
             self.sizes.insert(var.clone(), Index::var(name));
         }
         let shapes = result.types.iter().map(|ty| self.shape(ty));
-        let has_rows = shapes
-            .collect::<Lowering<Vec<_>>>()?
-            .iter()
-            .any(Shape::has_rows);
+        let has_rows = shapes.collect::<Lowering<Vec<_>>>()?.iter().any(Shape::has_rows);
         let direction = match result.context.is_empty() && !has_rows {
             true => Direction::Out,
             false => Direction::OutOwned,
@@ -559,10 +567,8 @@ impl Wrapper<'_> {
             self.variable(&pool.size);
             arguments.push(Argument::Out(pool.size.clone()));
         }
-        let (data, pools): (Vec<_>, Vec<_>) = all
-            .into_iter()
-            .map(|leaves| (leaves.data, leaves.pools))
-            .unzip();
+        let (data, pools): (Vec<_>, Vec<_>) =
+            all.into_iter().map(|leaves| (leaves.data, leaves.pools)).unzip();
         arguments.extend(data.into_iter().flatten());
         arguments.extend(pools.into_iter().flatten().flat_map(|pool| pool.leaves));
         self.body.push(Stmt::Call {
@@ -586,7 +592,11 @@ impl Wrapper<'_> {
                 name: to,
                 value: Expr::Var(from),
             }),
-            After::Offsets { offsets, begins, ends } => {
+            After::Offsets {
+                offsets,
+                begins,
+                ends,
+            } => {
                 self.body.push(Stmt::Alloc {
                     buffer: offsets.buffer.clone(),
                     size: &offsets.rows + &Index::one(),

@@ -113,11 +113,7 @@ impl Generator<'_> {
     }
 
     fn grow(&mut self, storage: &Storage, capacity: &Name, used: &Name, needed: &Index) -> Lowering<()> {
-        let condition = Expr::binary(
-            BinOp::Gt,
-            index_expr(needed.clone()),
-            Expr::Var(capacity.clone()),
-        );
+        let condition = Expr::binary(BinOp::Gt, index_expr(needed.clone()), Expr::Var(capacity.clone()));
         let ((), then) = self.capture(|this| {
             let double = Index::var(capacity.clone()) * Index::constant(2);
             let double = Expr::binary(BinOp::Max, index_expr(needed.clone()), index_expr(double));
