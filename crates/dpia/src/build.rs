@@ -5,7 +5,7 @@ use crate::prim::{Prim, Space};
 use crate::ty::{Data, Nat, PhraseType};
 use almach_base::Name;
 use almach_prim::Level;
-use almach_value::Scalar;
+use almach_value::{Scalar, ScalarType};
 
 pub fn skip() -> Phrase {
     Phrase::prim(Prim::Skip, vec![], vec![])
@@ -130,4 +130,11 @@ pub fn tuple_acc(at: usize, parts: &[Data], acceptor: Phrase) -> Phrase {
 /// `letNat value (/\name: nat. body)`.
 pub fn let_nat(value: Phrase, name: Name, body: Phrase) -> Phrase {
     Phrase::prim(Prim::LetNat, vec![], vec![]).apply([value, Phrase::nat_lam(name, body)])
+}
+
+/// The lanes of a vector as an array.
+pub fn lanes(width: u32, scalar: ScalarType, vector: Phrase) -> Phrase {
+    let one = vec![Nat::one()];
+    let alone = Phrase::prim(Prim::Replicate, one.clone(), vec![Data::Vector(width, scalar)]).app(vector);
+    Phrase::prim(Prim::AsScalar(width, scalar), one, vec![]).app(alone)
 }

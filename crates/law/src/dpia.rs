@@ -226,7 +226,7 @@ fn write(
                 write(shape, part, block, &prefixes, place, solved, slots)?;
             }
         }
-        (Shape::Array(inner), Data::Array(size, element)) => {
+        (Shape::Array(_, inner), Data::Array(size, element)) => {
             let count = evaluate(size, solved)?;
             slots.push(Slot::Size(count));
             write(

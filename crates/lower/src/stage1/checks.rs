@@ -223,7 +223,7 @@ impl Translator<'_> {
                 let size = Nat::constant(width.into());
                 for lane in 0..width {
                     let at = build::to_index(size.clone(), int(lane.into()));
-                    let lanes = lanes(width, scalar, vector.clone());
+                    let lanes = build::lanes(width, scalar, vector.clone());
                     let value = build::idx(size.clone(), Data::Scalar(scalar), lanes, at);
                     let value = self.let_exp("lane", &Data::Scalar(scalar), value);
                     self.operand_check(test, scalar, value, failure);
@@ -241,15 +241,4 @@ impl Translator<'_> {
         };
         self.check(binary(test, scalar, value, zero), failure, arguments);
     }
-}
-
-/// The lanes of a vector as an array.
-pub(crate) fn lanes(width: u32, scalar: ScalarType, vector: Phrase) -> Phrase {
-    let one = Phrase::prim(
-        Prim::Replicate,
-        vec![Nat::one()],
-        vec![Data::Vector(width, scalar)],
-    )
-    .app(vector);
-    Phrase::prim(Prim::AsScalar(width, scalar), vec![Nat::one()], vec![]).app(one)
 }

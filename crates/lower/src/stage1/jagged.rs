@@ -595,7 +595,7 @@ impl Translator<'_> {
                 Ok(())
             }
             Data::Vector(width, scalar) => {
-                let lanes = |v: &Phrase| super::checks::lanes(width, scalar, v.clone());
+                let lanes = |v: &Phrase| build::lanes(width, scalar, v.clone());
                 let array = Layout::Plain(Data::array(Nat::constant(width.into()), Data::Scalar(scalar)));
                 self.compare(&array, (&lanes(a), &lanes(b)), pools, equal)
             }

@@ -139,7 +139,7 @@ impl Translator<'_> {
         parts: &[SlicePart],
         changing: &Changing,
         new: &Held,
-        pools: &mut Vec<Pool>,
+        pools: &mut [Pool],
     ) -> Lowering<()> {
         match (parts.split_first(), &target.layout) {
             (None, _) => self.replace(&target, new, pools),
@@ -204,7 +204,7 @@ impl Translator<'_> {
         target: Target,
         parts: &[SlicePart],
         new: &Held,
-        pools: &mut Vec<Pool>,
+        pools: &mut [Pool],
     ) -> Lowering<()> {
         let data = target.layout.data();
         let parts = self.slice_parts(&data, parts)?;
@@ -213,7 +213,7 @@ impl Translator<'_> {
         self.assign_parts(target.write, &data, &parts, value)
     }
 
-    fn replace(&mut self, target: &Target, new: &Held, pools: &mut Vec<Pool>) -> Lowering<()> {
+    fn replace(&mut self, target: &Target, new: &Held, pools: &mut [Pool]) -> Lowering<()> {
         let value = self.joined_in(&target.layout, new, pools)?;
         self.push(build::assign(target.layout.data(), target.write.clone(), value));
         Ok(())

@@ -345,8 +345,16 @@ impl Collective<'_> {
                 let both = binary(BinOp::And, ScalarType::Bool, equal.clone().reader(), one);
                 build::assign(BOOL, equal.clone().writer(), both)
             }
-            // Vectors and indices in cells are compared as a whole by their scalars elsewhere.
-            Data::Index(_) | Data::Vector(..) | Data::Some(..) | Data::Var(_) => build::skip(),
+            Data::Vector(width, scalar) => {
+                let lanes = Data::array(Nat::constant((*width).into()), Data::Scalar(*scalar));
+                let (a, b) = (
+                    build::lanes(*width, *scalar, a.clone()),
+                    build::lanes(*width, *scalar, b.clone()),
+                );
+                self.same(&lanes, &a, &b, equal)
+            }
+            // These are never in cells.
+            Data::Index(_) | Data::Some(..) | Data::Var(_) => build::skip(),
         }
     }
 
