@@ -1,7 +1,7 @@
 //! Every example in the documentation runs.
 //!
 //! A block marked `almach` is a file whose `-- >` tests must pass (and that must check where it has none). A block
-//! marked `almach-error` starts with a line `-- error: E0301` and must be refused with that code.
+//! marked `nova` is a file in NOVA's syntax, with `; >` tests. A block marked `almach-error` starts with a line `-- error: E0301` and must be refused with that code.
 #![allow(clippy::unwrap_used)]
 
 mod support;
@@ -58,13 +58,18 @@ fn blocks() -> Vec<Block> {
 
 fn failure(block: &Block) -> Option<String> {
     let folder = Folder::new();
-    folder.write("example.alm", block.text.as_bytes());
-    let command = if block.text.contains("-- >") {
+    let name = if block.language == "nova" {
+        "example.nova"
+    } else {
+        "example.alm"
+    };
+    folder.write(name, block.text.as_bytes());
+    let command = if block.text.contains("-- >") || block.text.contains("; >") {
         "test"
     } else {
         "check"
     };
-    let output = almach(folder.path(), &strings(&[command, "example.alm"]));
+    let output = almach(folder.path(), &strings(&[command, name]));
     let said = format!(
         "{}{}",
         String::from_utf8_lossy(&output.stdout),
@@ -86,7 +91,7 @@ fn failure(block: &Block) -> Option<String> {
 fn every_example_in_the_documentation_runs() {
     let blocks: Vec<_> = blocks()
         .into_iter()
-        .filter(|block| block.language.starts_with("almach"))
+        .filter(|block| block.language.starts_with("almach") || block.language == "nova")
         .collect();
     assert!(!blocks.is_empty(), "no examples found");
     let failures: Vec<_> = blocks.iter().filter_map(failure).collect();

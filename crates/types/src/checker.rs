@@ -120,6 +120,7 @@ impl<'a> Checker<'a> {
             ast::Dialect::Nova => SizeChecks::AtRunTime,
         };
         let declared = self.declare(imports, &file.items);
+        self.declare_parameters(&declared.data);
         self.check_aliases(&declared.aliases);
         self.check_data(&declared.data);
         self.check_foreign(&declared.foreign);

@@ -12,7 +12,8 @@ use almach_syntax::ast;
 use std::collections::HashMap;
 
 impl<'a> Checker<'a> {
-    pub fn check_data(&mut self, decls: &[(DataId, &'a ast::DataDecl)]) {
+    /// How many parameters each type has, which aliases and other types need to know.
+    pub fn declare_parameters(&mut self, decls: &[(DataId, &'a ast::DataDecl)]) {
         for (id, decl) in decls {
             let mut params: Vec<TypeVar> = Vec::new();
             for param in &decl.params {
@@ -32,6 +33,9 @@ impl<'a> Checker<'a> {
                 def.params = params;
             }
         }
+    }
+
+    pub fn check_data(&mut self, decls: &[(DataId, &'a ast::DataDecl)]) {
         for (id, decl) in decls {
             let constructors = self.read_constructors(*id, decl);
             if let Some(def) = self.data.get_mut(id.0 as usize) {

@@ -109,9 +109,14 @@ impl Checker<'_> {
 
     /// A size nothing depends on.
     fn default_sizes_since(&mut self, first: usize) {
+        let checks = self.solver.size_checks;
         for info in self.solver.vars.iter_mut().skip(first) {
             if let VarKind::Open(_) = info.kind {
-                info.kind = VarKind::Solved(Poly::zero());
+                info.kind = match checks {
+                    SizeChecks::AtCompileTime => VarKind::Solved(Poly::zero()),
+                    // Something may depend on it that was left to run time.
+                    SizeChecks::AtRunTime => VarKind::Unknown("this size".to_owned()),
+                };
             }
         }
     }
@@ -151,7 +156,7 @@ impl Checker<'_> {
         if def.kind != DefKind::Entry {
             return;
         }
-        if let Some((var, _)) = def.scheme.types.first() {
+        if let Some((var, _)) = def.scheme.types.first().filter(|_| !self.incomplete) {
             self.report(
                 Diagnostic::error(
                     codes::ENTRY_TYPE,

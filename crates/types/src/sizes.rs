@@ -74,7 +74,12 @@ impl Solver {
             return Equated::No(Mismatch::Sizes { found, expected });
         }
         open.sort_by_key(|(flavour, level, _)| (*flavour, std::cmp::Reverse(*level)));
-        let alone = |var: &Var| found.as_var() == Some(var) || expected.as_var() == Some(var);
+        let alone = |var: &Var| {
+            let is_other_variable = |solution: Size| solution.as_var().is_some();
+            found.as_var() == Some(var)
+                || expected.as_var() == Some(var)
+                || difference.solve_for(var).is_some_and(is_other_variable)
+        };
         let (count, mut escape) = (open.len(), None);
         for (_, level, var) in open {
             if count > 1 && !alone(&var) {

@@ -304,6 +304,10 @@ impl<'a> Checker<'a> {
         members: Vec<(Inferred<'_>, Option<u32>)>,
         cyclic: bool,
     ) -> Vec<(Target, Def, PolyType)> {
+        if self.solver.size_checks == SizeChecks::AtRunTime {
+            self.solve_pending();
+            self.solver.equations.clear();
+        }
         self.keep_open_questions();
         let common = cyclic.then(|| {
             let mono = || {
