@@ -7,7 +7,7 @@ use crate::terminal;
 use crate::times::Times;
 use almach_base::Diagnostic;
 use almach_base::codes::bugs::COMPILER_BUG;
-use almach_base::codes::cli::NO_C_COMPILER;
+use almach_base::codes::cli::{NO_C_COMPILER, UNWRITABLE_FILE};
 use almach_base::codes::concreteness::NOT_COMPILED_YET;
 use almach_core::check::Checked;
 use almach_core::interp::{Host, Interpreter, Limits};
@@ -144,6 +144,8 @@ fn reason_to_interpret(problem: &Diagnostic) -> Option<String> {
     match problem.code {
         NO_C_COMPILER => Some("there is no C compiler (set CC, or install one)".to_owned()),
         NOT_COMPILED_YET => Some(problem.title.clone()),
+        // The folder that keeps what the C compiler makes.
+        UNWRITABLE_FILE => Some(format!("{} (set ALMACH_CACHE to another folder)", problem.title)),
         // The interpreter still runs the program; the bug is worth a word, not the user's day.
         COMPILER_BUG => Some(format!(
             "the compiled back end has a bug (please report it): {}",

@@ -41,6 +41,7 @@ fn main() -> ExitCode {
         .stack_size(STACK_BYTES)
         .spawn(move || commands::run(options));
     match worker.map(std::thread::JoinHandle::join) {
+        Ok(Ok(outcome)) if terminal::output_lost() => outcome.max(Outcome::WrongUse).exit_code(),
         Ok(Ok(outcome)) => outcome.exit_code(),
         Ok(Err(_panic)) => {
             terminal::complain(

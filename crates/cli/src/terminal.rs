@@ -1,8 +1,10 @@
 //! Standard output for results, standard error for everything else. A closed pipe ends the output quietly.
 
+use crate::files;
 use crate::options::Colour;
 use almach_base::{Diagnostic, SourceMap, render};
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Arrays longer than this are abridged on a terminal.
 pub const LONGEST: usize = 100;
@@ -31,19 +33,37 @@ pub fn style(json: bool, colour: Colour) -> Style {
     }
 }
 
+/// Whether a result could not be written.
+static OUTPUT_LOST: AtomicBool = AtomicBool::new(false);
+
+pub fn output_lost() -> bool {
+    OUTPUT_LOST.load(Ordering::Relaxed)
+}
+
 /// One line of a result.
 pub fn say(text: &str) {
     let mut out = std::io::stdout().lock();
-    let _ = out
-        .write_all(text.as_bytes())
-        .and_then(|()| out.write_all(b"\n"))
-        .and_then(|()| out.flush());
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.write_all(b"\n"));
+    note_loss(written.and_then(|()| out.flush()));
 }
 
 /// Text of a result as it is.
 pub fn say_raw(text: &str) {
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    note_loss(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+}
+
+/// Who closes a pipe has read enough; everything else is worth a word.
+fn note_loss(written: std::io::Result<()>) {
+    if let Err(error) = written
+        && error.kind() != ErrorKind::BrokenPipe
+        && !OUTPUT_LOST.swap(true, Ordering::Relaxed)
+    {
+        complain(&format!(
+            "error: cannot write the output: {}",
+            files::reason(&error)
+        ));
+    }
 }
 
 /// One line on standard error.

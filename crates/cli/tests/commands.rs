@@ -113,6 +113,28 @@ fn time_says_where_it_went() {
     );
 }
 
+/// A program still runs where nothing can be kept, and a result that is lost is no success.
+#[test]
+fn folders_and_disks_may_be_full_or_closed() {
+    let folder = Folder::new();
+    folder.write("half.alm", b"entry main (x: i32): i32 = x / 2\n");
+    folder.write("file", b"");
+    let setting = format!("ALMACH_CACHE={}", folder.path().join("file/cache").display());
+    let ran = support::almach_with(folder.path(), &[setting], &strings(&["run", "half.alm", "8"]));
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), "4\n");
+    assert!(String::from_utf8_lossy(&ran.stderr).contains("note: interpreting, since"));
+    if let Ok(full) = std::fs::File::options().write(true).open("/dev/full") {
+        let ran = Command::new(env!("CARGO_BIN_EXE_almach"))
+            .args(["run", "half.alm", "8", "--backend", "interp"])
+            .current_dir(folder.path())
+            .stdout(full)
+            .output()
+            .unwrap();
+        assert_eq!(ran.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&ran.stderr).contains("the disk is full"));
+    }
+}
+
 #[test]
 fn unchecked_leaves_out_checks_and_says_so() {
     let folder = Folder::new();

@@ -11,7 +11,7 @@ impl Generator {
         if element.holds_unknown() {
             return self.simple(&own);
         }
-        match self.rng.below(13) {
+        match self.rng.below(14) {
             0..4 => self.filter(&own, element, depth),
             4 => self.map_unknown(&own, element, depth),
             5 => self.scan_unknown(&own, element, depth),
@@ -25,6 +25,7 @@ impl Generator {
                 Node::leaf(own, format!("(range {b} {e} {step})"))
             }
             10 => self.flattened(&own, element, depth),
+            12 if self.rng.chance(20) => self.through_a_list(&own, element, depth),
             11 => self.filter_map(&own, element, depth),
             _ => {
                 let (name, index) = (self.fresh(), self.fresh());
@@ -33,6 +34,24 @@ impl Generator {
                     this.with(&index, &I64, |this| this.expr(element, depth))
                 });
                 node!(own.clone(); format!("(let {name} = "), xs, format!(" in map (\\{index} -> "), body, format!(") (iota (length {name})))"))
+            }
+        }
+    }
+
+    /// Recursive data on the way.
+    fn through_a_list(&mut self, own: &Ty, element: &Ty, depth: usize) -> Node {
+        let name = self.fresh();
+        let from = Ty::array(self.size(), element.clone());
+        let body = self.with(&name, element, |this| this.expr(element, depth.min(2)));
+        let xs = self.expr(&from, depth);
+        match self.rng.below(3) {
+            0 => node!(own.clone(); "(array_of (list_reverse (list_of ", xs, ")))"),
+            1 => {
+                let test = self.with(&name, element, |this| this.expr(&BOOL, depth.min(2)));
+                node!(own.clone(); format!("(array_of (list_filter (\\{name} -> "), test, ") (list_of ", xs, ")))")
+            }
+            _ => {
+                node!(own.clone(); format!("(array_of (list_map (\\{name} -> "), body, ") (list_of ", xs, ")))")
             }
         }
     }
@@ -118,7 +137,7 @@ impl Generator {
     pub(super) fn jagged(&mut self, count: &Size, cell: &Ty, depth: usize) -> Node {
         let row = Ty::Unknown(Box::new(cell.clone()));
         let own = Ty::array(count.clone(), row.clone());
-        match self.rng.below(7) {
+        match self.rng.below(10) {
             0 | 1 => {
                 let (name, from) = (self.fresh(), self.element(0));
                 let body = self.with(&name, &from, |this| this.expr(&row, depth));
@@ -141,6 +160,26 @@ impl Generator {
                 let (name, inner) = (self.fresh(), self.fresh());
                 let test = self.with(&inner, cell, |this| this.expr(&BOOL, depth.min(2)));
                 node!(own.clone(); format!("(map (\\{name} -> filter (\\{inner} -> "), test, format!(") {name}) "), self.expr(&own, depth), ")")
+            }
+            6 => {
+                let (name, all) = (self.fresh(), self.fresh());
+                let regular = Ty::array(count.clone(), Ty::Unknown(Box::new(cell.clone())));
+                let flat = self.expr(&regular, depth);
+                node!(own; format!("(let {name} = "), flat,
+                      format!(" in let {all} = flatten {name} in (unflatten (segments {name}) {all}) :> {})", regular.text()))
+            }
+            7 => {
+                let (index, rows) = (self.fresh(), self.fresh());
+                let (level, _) = self.level_of_collective();
+                node!(own.clone(); format!("(let {rows} = "), self.expr(&own, depth),
+                      format!(" in gather{level} (map (\\{index} -> ({index} * 7 + 1) % {0}) (iota {0})) {rows})", count.text()))
+            }
+            8 => {
+                let (name, from) = (self.fresh(), self.plain());
+                let body = self.with(&name, &from, |this| this.expr(&BOOL, depth.min(2)));
+                let (one, other) = (self.expr(&own, depth), self.expr(&own, depth));
+                node!(own; format!("(map (\\{name} one other -> if "), body, " then one else other) ",
+                      self.expr(&Ty::array(count.clone(), from), depth), " ", one, " ", other, ")")
             }
             _ => match cell {
                 Ty::Scalar(ScalarType::I64) => {

@@ -8,7 +8,7 @@ impl Generator {
     pub(super) fn view(&mut self, own: &Ty, count: &Size, element: &Ty, depth: usize) -> Node {
         let (c, ty) = (count.text(), own.text());
         let level = self.level_of_view();
-        match self.rng.below(14) {
+        match self.rng.below(15) {
             0 => node!(own.clone(); format!("(reverse{level} "), self.expr(own, depth), ")"),
             1 => {
                 let by = self.rng.below(9) as i64 - 4;
@@ -35,6 +35,13 @@ impl Generator {
             }
             11 => self.unzipped(own, count, element, depth),
             12 => node!(own.clone(); "(", self.expr(own, depth), format!("[0:{c}] :> {ty})")),
+            13 => {
+                // Of an empty array it is an error; mostly that is looked at first.
+                let name = self.fresh();
+                let least = if self.rng.chance(90) { 0 } else { -1 };
+                node!(own.clone(); format!("(let {name} = "), self.expr(own, depth),
+                      format!(" in if length {name} > {least} then drop 1 (take ({c} + 1) (pad_edge{level} 1 2 {name})) :> {ty} else {name})"))
+            }
             _ => {
                 let extra = Ty::Unknown(Box::new(element.clone()));
                 node!(own.clone(); format!("(take {c} ("), self.expr(own, depth), " ++ ", self.expr(&extra, depth), "))")
