@@ -2,7 +2,7 @@
 //! it can fail.
 
 use almach_base::Name;
-use almach_imp::{Argument, Expr, Groups, Index, LoopMode, Passing, Proc, Stmt};
+use almach_imp::{Argument, Expr, Groups, Index, Passing, Proc, Stmt};
 use almach_value::ScalarType;
 use std::collections::{HashMap, HashSet};
 
@@ -44,6 +44,8 @@ struct BufferUse {
     /// Whether all of those stand in the block that declares it.
     in_own_block: bool,
     constant_size: Option<i64>,
+    /// Whether some of its cells are given back.
+    shrinks: bool,
     /// None for a parameter, whose cells the caller gets.
     ty: Option<ScalarType>,
 }
@@ -121,7 +123,9 @@ impl Uses {
             return Storage::Heap { reused: true };
         };
         let once = found.allocations + found.moves <= 1 && found.in_own_block;
-        let size = found.constant_size.filter(|_| once && found.moves == 0);
+        let size = found
+            .constant_size
+            .filter(|_| once && found.moves == 0 && !found.shrinks);
         match (size, found.ty) {
             (Some(size), Some(ty)) if (0..=STACK_BYTES / ty.bytes() as i64).contains(&size) => {
                 Storage::Stack(size.max(1))
@@ -190,7 +194,23 @@ impl Uses {
                 found.in_own_block &= here;
                 found.constant_size = size.as_constant();
             }
-            Stmt::Free(_) => {}
+            Stmt::Shrink { buffer, size } => {
+                self.index(size);
+                self.buffers.entry(buffer.clone()).or_default().shrinks = true;
+            }
+            Stmt::Atomic {
+                step, buffer, index, ..
+            } => {
+                self.read.insert(buffer.clone());
+                self.index(index);
+                step.value().into_iter().for_each(|value| self.expr(value));
+            }
+            Stmt::Await { buffer, index, value } => {
+                self.read.insert(buffer.clone());
+                self.index(index);
+                self.expr(value);
+            }
+            Stmt::Free(_) | Stmt::Barrier => {}
             Stmt::Swap(a, b) => {
                 self.moved(a, declared);
                 self.moved(b, declared);
@@ -336,9 +356,7 @@ pub fn fails(stmts: &[Stmt], uses: &Uses, known: &HashMap<Name, Traits>) -> bool
 
 fn is_parallel(stmts: &[Stmt], known: &HashMap<Name, Traits>) -> bool {
     stmts.iter().any(|stmt| match stmt {
-        Stmt::For {
-            mode: LoopMode::Par, ..
-        } => true,
+        Stmt::For { mode, .. } if mode.has_threads() => true,
         Stmt::Call { proc, .. } => known.get(proc).is_some_and(|traits| traits.parallel),
         Stmt::For { body, .. } | Stmt::While { body, .. } => is_parallel(body, known),
         Stmt::If { then, otherwise, .. } => is_parallel(then, known) || is_parallel(otherwise, known),
@@ -350,8 +368,9 @@ fn is_parallel(stmts: &[Stmt], known: &HashMap<Name, Traits>) -> bool {
 pub fn is_simple(stmts: &[Stmt]) -> bool {
     stmts.iter().all(|stmt| match stmt {
         Stmt::Check { .. } | Stmt::Call { .. } | Stmt::Alloc { .. } | Stmt::Free(_) | Stmt::Swap(..) => false,
-        Stmt::Buffer { .. } | Stmt::While { .. } => false,
-        Stmt::For { body, mode, .. } => *mode != LoopMode::Par && is_simple(body),
+        Stmt::Buffer { .. } | Stmt::Shrink { .. } | Stmt::While { .. } => false,
+        Stmt::Atomic { .. } | Stmt::Await { .. } | Stmt::Barrier => false,
+        Stmt::For { body, mode, .. } => !mode.has_threads() && is_simple(body),
         Stmt::If { then, otherwise, .. } => is_simple(then) && is_simple(otherwise),
         Stmt::Let { .. } | Stmt::Var { .. } | Stmt::Assign { .. } | Stmt::Store { .. } => true,
         Stmt::Copy { .. } | Stmt::At(_) => true,

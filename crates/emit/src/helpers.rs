@@ -3,6 +3,7 @@
 //! `almach_value::raw` says in Rust.
 
 use crate::tree::scalar_c_name;
+use almach_imp::Order;
 use almach_value::ir_text::{binary_name, unary_name};
 use almach_value::{BinOp, ScalarType, UnOp};
 use std::collections::BTreeSet;
@@ -18,6 +19,19 @@ pub enum Helper {
     SizeSum,
     SizeDifference,
     SizeProduct,
+    /// Gives back the end of a block.
+    Shrink,
+    /// Steps on cells that several threads use.
+    AtomicLoad(Order, ScalarType),
+    AtomicStore(Order, ScalarType),
+    AtomicExchange(Order, ScalarType),
+    AtomicUpdate(BinOp, Order, ScalarType),
+    /// The next iteration of a chain.
+    TakeNext,
+    Pause,
+    /// Waits for a value of a cell; the other one gives up where an earlier iteration fails.
+    Await(ScalarType),
+    AwaitOrFailure(ScalarType),
 }
 
 /// The helpers that a file needs.
@@ -31,6 +45,10 @@ impl Helpers {
     pub fn need(&mut self, helper: Helper) -> String {
         self.needed.insert(helper);
         helper.name()
+    }
+
+    pub fn needs(&self, helper: Helper) -> bool {
+        self.needed.contains(&helper)
     }
 
     pub fn texts(&self) -> impl Iterator<Item = String> {
@@ -49,6 +67,17 @@ impl Helper {
             Helper::SizeSum => "size_sum".into(),
             Helper::SizeDifference => "size_difference".into(),
             Helper::SizeProduct => "size_product".into(),
+            Helper::Shrink => "shrink".into(),
+            Helper::AtomicLoad(order, ty) => format!("load_{}_{ty}", order_name(order)),
+            Helper::AtomicStore(order, ty) => format!("store_{}_{ty}", order_name(order)),
+            Helper::AtomicExchange(order, ty) => format!("exchange_{}_{ty}", order_name(order)),
+            Helper::AtomicUpdate(op, order, ty) => {
+                format!("atomic_{}_{}_{ty}", binary_name(op), order_name(order))
+            }
+            Helper::TakeNext => "take_next".into(),
+            Helper::Pause => "pause_a_while".into(),
+            Helper::Await(ty) => format!("await_{ty}"),
+            Helper::AwaitOrFailure(ty) => format!("arrives_{ty}"),
         }
     }
 
@@ -74,6 +103,36 @@ impl Helper {
             Helper::SizeSum => SIZE_SUM.into(),
             Helper::SizeDifference => SIZE_DIFFERENCE.into(),
             Helper::SizeProduct => SIZE_PRODUCT.into(),
+            Helper::Shrink => SHRINK.into(),
+            Helper::TakeNext => TAKE_NEXT.into(),
+            Helper::Pause => PAUSE.into(),
+            Helper::AtomicLoad(order, ty) => {
+                let (c, order) = (scalar_c_name(ty), order_macro(order));
+                format!(
+                    "static inline {c} {name}(const {c} *cell) {{\n  {c} value;\n  __atomic_load(cell, &value, {order});\n  return value;\n}}\n"
+                )
+            }
+            Helper::AtomicStore(order, ty) => {
+                let (c, order) = (scalar_c_name(ty), order_macro(order));
+                format!(
+                    "static inline void {name}({c} *cell, {c} value) {{\n  __atomic_store(cell, &value, {order});\n}}\n"
+                )
+            }
+            Helper::AtomicExchange(order, ty) => {
+                let (c, order) = (scalar_c_name(ty), order_macro(order));
+                format!(
+                    "static inline {c} {name}({c} *cell, {c} value) {{\n  {c} old;\n  __atomic_exchange(cell, &value, &old, {order});\n  return old;\n}}\n"
+                )
+            }
+            Helper::AtomicUpdate(op, order, ty) => {
+                let c = scalar_c_name(ty);
+                let body = update_body(op, order, ty);
+                format!("static inline void {name}({c} *cell, {c} value) {{\n{body}}}\n")
+            }
+            Helper::Await(ty) => AWAIT.replace("NAME", &name).replace("TYPE", scalar_c_name(ty)),
+            Helper::AwaitOrFailure(ty) => AWAIT_OR_FAILURE
+                .replace("NAME", &name)
+                .replace("TYPE", scalar_c_name(ty)),
         }
     }
 }
@@ -120,6 +179,93 @@ static inline int64_t size_product(int64_t x, int64_t y) {
   return x > 0 ? (y < INT64_MIN / x ? INT64_MIN : x * y) : (x < INT64_MIN / y ? INT64_MIN : x * y);
 }
 ";
+
+const SHRINK: &str = "\
+/* Keeps the first cells of a block, which may move. */
+static inline void *shrink(void *block, int64_t count, size_t cell) {
+  char *whole = (char *)block - BLOCK_HEAD;
+  memcpy(whole, &count, sizeof count);
+  char *smaller = realloc(whole, (size_t)count * cell + BLOCK_HEAD);
+  return smaller == NULL ? block : smaller + BLOCK_HEAD;
+}
+";
+
+const TAKE_NEXT: &str = "\
+/* Iterations of a chain are taken in order. */
+static inline int64_t take_next(int64_t *next) {
+  return __atomic_fetch_add(next, 1, __ATOMIC_RELAXED);
+}
+";
+
+const PAUSE: &str = "\
+/* Lets others go on while a thread waits: those of the same core first, then those that have no core. */
+static inline void pause_a_while(int64_t round) {
+  if (round >= 64) {
+    sched_yield();
+    return;
+  }
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ __volatile__(\"yield\");
+#endif
+}
+";
+
+const AWAIT: &str = "\
+/* Waits until an earlier iteration has published a value. */
+static inline void NAME(const TYPE *cell, TYPE value) {
+  for (int64_t round = 0; __atomic_load_n(cell, __ATOMIC_ACQUIRE) != value; round++) pause_a_while(round);
+}
+";
+
+const AWAIT_OR_FAILURE: &str = "\
+/* Waits until an earlier iteration has published a value; false where an earlier one than `own` has failed. */
+static inline bool NAME(const TYPE *cell, TYPE value, const int64_t *first, int64_t own) {
+  for (int64_t round = 0; __atomic_load_n(cell, __ATOMIC_ACQUIRE) != value; round++) {
+    if (__atomic_load_n(first, __ATOMIC_RELAXED) < own) return false;
+    pause_a_while(round);
+  }
+  return true;
+}
+";
+
+fn order_name(order: Order) -> &'static str {
+    match order {
+        Order::Relaxed => "relaxed",
+        Order::Acquire => "acquire",
+        Order::Release => "release",
+        Order::AcquireRelease => "acq_rel",
+    }
+}
+
+fn order_macro(order: Order) -> String {
+    format!("__ATOMIC_{}", order_name(order).to_ascii_uppercase())
+}
+
+/// Whether there is a built-in for an atomic update.
+pub fn is_one_instruction(op: BinOp, ty: ScalarType) -> bool {
+    let exact = matches!(op, BinOp::Add | BinOp::And | BinOp::Or | BinOp::Xor);
+    exact && !ty.is_float() && ty != ScalarType::Bool
+}
+
+/// An instruction where there is one, else a loop that tries again when another thread was faster.
+fn update_body(op: BinOp, order: Order, ty: ScalarType) -> String {
+    let (c, order) = (scalar_c_name(ty), order_macro(order));
+    match is_one_instruction(op, ty) {
+        true => line(format_args!(
+            "__atomic_fetch_{}(cell, value, {order});",
+            binary_name(op)
+        )),
+        false => {
+            let combine = Helper::Binary(op, ty).name();
+            line(format_args!(
+                "{c} old, next;\n  __atomic_load(cell, &old, __ATOMIC_RELAXED);\n  do {{\n    next = {combine}(old, value);\n  \
+                 }} while (!__atomic_compare_exchange(cell, &old, &next, 1, {order}, __ATOMIC_RELAXED));"
+            ))
+        }
+    }
+}
 
 /// The unsigned type in which sums and products of a type are computed: it is at least as wide as `int`, so that
 /// nothing is promoted to a signed type.

@@ -5,6 +5,7 @@
 //! file holds those it uses. See `docs/c-interface.md` for what the emitted functions promise.
 
 mod analysis;
+mod atomics;
 mod expr;
 mod header;
 pub mod helpers;
@@ -20,7 +21,7 @@ mod stmt;
 pub mod tree;
 
 use crate::analysis::{Uses, reachable, traits};
-use crate::helpers::Helpers;
+use crate::helpers::{Helper, Helpers};
 use crate::names::{Scope, sanitise};
 use crate::procedure::{Callee, Emitter, Printed, Unit};
 use crate::recursion::Resumed;
@@ -177,6 +178,7 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
             true => Recursion::Absent,
             false => Recursion::Present,
         },
+        waits: helpers.needs(Helper::Pause),
     };
     let source = source(&runtime, &helpers, &parts, &early, &exports);
     Ok(CSource {

@@ -26,6 +26,11 @@ impl Emitter<'_> {
         if count.free_vars().all(|var| self.stays(var)) {
             self.facts.enter_loop(index, count);
         }
+        if self.unit.target == Target::OpenMp && mode == LoopMode::Chain {
+            self.chain_loop(c_index, c_count, body, out)?;
+            self.facts.forget_since(mark);
+            return Ok(());
+        }
         let threads = self.unit.target == Target::OpenMp && mode == LoopMode::Par;
         if threads && analysis::fails(body, self.uses, &self.unit.traits) {
             self.parallel_loop(c_index, c_count, body, out)?;
@@ -61,13 +66,13 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    fn team(&mut self) -> Emit<String> {
+    pub fn team(&mut self) -> Emit<String> {
         let context = crate::print::expression(&self.context()?);
         Ok(format!("num_threads({context}->threads)"))
     }
 
     /// Statements with a clean-up of their own. What they fail with goes to `own`, where that is given.
-    fn own_region(&mut self, label: Option<String>, body: &[Stmt]) -> Emit<(Vec<CStmt>, Region)> {
+    pub fn own_region(&mut self, label: Option<String>, body: &[Stmt]) -> Emit<(Vec<CStmt>, Region)> {
         let context = match label {
             Some(_) => CExpr::unary(CUnary::Address, CExpr::name("own")),
             None => self.context()?,
@@ -125,19 +130,29 @@ impl Emitter<'_> {
         out.push(no_iteration(first.clone()));
         out.push(CStmt::Pragma(format!("omp parallel {team}")));
         out.push(CStmt::Block(vec![
-            CStmt::Declare {
-                ty: CType::Named(self.unit.context.clone()),
-                name: "own".into(),
-                value: Some(CExpr::literal(format!(
-                    "{{.threads = 1, .max_depth = {}->max_depth}}",
-                    crate::print::expression(&context)
-                ))),
-            },
+            self.own_context()?,
             no_iteration(own_at),
             CStmt::Pragma("omp for schedule(static) nowait".into()),
             CStmt::Count { index, count, body },
             CStmt::when(own_has_failed(), vec![CStmt::Pragma("omp critical".into()), keep]),
         ]));
+        self.leave_if_failed(first, out)
+    }
+
+    /// The context that keeps a thread's own failure.
+    pub fn own_context(&mut self) -> Emit<CStmt> {
+        let context = crate::print::expression(&self.context()?);
+        Ok(CStmt::Declare {
+            ty: CType::Named(self.unit.context.clone()),
+            name: "own".into(),
+            value: Some(CExpr::literal(format!(
+                "{{.threads = 1, .max_depth = {context}->max_depth}}"
+            ))),
+        })
+    }
+
+    /// Behind a parallel loop: the call fails where `first` is an iteration.
+    pub fn leave_if_failed(&mut self, first: String, out: &mut Vec<CStmt>) -> Emit<()> {
         let outer = self.region()?;
         outer.jumps = true;
         let jump = CStmt::Goto(outer.label.clone());
@@ -160,7 +175,7 @@ impl Emitter<'_> {
 }
 
 /// `own.failure.site != 0`.
-fn own_has_failed() -> CExpr {
+pub fn own_has_failed() -> CExpr {
     let site = CExpr::name("own").dot("failure").dot("site");
     CExpr::binary(CBinary::NotEqual, site, CExpr::literal("0"))
 }

@@ -124,6 +124,11 @@ const TAKEN: &[&str] = &[
     "run_frames",
     "grow_stack",
     "resumes",
+    "shrink",
+    "take_next",
+    "pause_a_while",
+    "sched_yield",
+    "clone",
 ];
 
 /// Functions of `math.h` that exist for `double`, with `f` for `float` and with `l` for `long double`.

@@ -177,6 +177,18 @@ fn statement(stmt: &CStmt, depth: usize, out: &mut String) {
             out.push_str(&format!("switch ({}) ", expression(value)));
             braced(body, depth, out);
         }
+        CStmt::Take {
+            index,
+            take,
+            count,
+            body,
+        } => {
+            let (take, count) = (expression(take), operand(count, Level::Relation));
+            out.push_str(&format!(
+                "for (int64_t {index} = {take}; {index} < {count}; {index} = {take}) "
+            ));
+            braced(body, depth, out);
+        }
         CStmt::While(condition, body) => {
             out.push_str(&format!("while ({}) ", expression(condition)));
             braced(body, depth, out);
@@ -184,6 +196,7 @@ fn statement(stmt: &CStmt, depth: usize, out: &mut String) {
         CStmt::Block(body) => braced(body, depth, out),
         CStmt::Goto(label) => out.push_str(&format!("goto {label};")),
         CStmt::Continue => out.push_str("continue;"),
+        CStmt::Break => out.push_str("break;"),
         CStmt::Return(None) => out.push_str("return;"),
         CStmt::Return(Some(value)) => out.push_str(&format!("return {};", expression(value))),
         CStmt::Comment(text) => out.push_str(&format!("/* {} */", comment_text(text))),

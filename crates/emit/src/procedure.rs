@@ -14,6 +14,7 @@
 
 use crate::Target;
 use crate::analysis::{Storage, Traits, Uses};
+use crate::atomics::Chain;
 use crate::helpers::Helpers;
 use crate::index::Arithmetic;
 use crate::names::Scope;
@@ -108,6 +109,8 @@ pub struct Emitter<'a> {
     pub arithmetic: Arithmetic,
     /// Whether memory from the heap is used.
     pub allocates: bool,
+    /// The `chain` loop around, where it can fail.
+    pub chain: Option<Chain>,
     /// Calls, with which of their arguments are never negative.
     pub calls: Vec<(Name, Vec<bool>)>,
 }
@@ -138,6 +141,7 @@ impl<'a> Emitter<'a> {
             at_region_level: true,
             arithmetic: Arithmetic::Wrapping,
             allocates: false,
+            chain: None,
             calls: Vec::new(),
         }
     }

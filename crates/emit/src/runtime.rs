@@ -28,6 +28,8 @@ pub struct Runtime<'a> {
     /// Whether memory from the heap is used.
     pub allocates: bool,
     pub recursion: Recursion,
+    /// Whether threads wait for each other.
+    pub waits: bool,
 }
 
 /// Whether a file has procedures that wait for each other.
@@ -47,7 +49,9 @@ impl Runtime<'_> {
             Target::C => ("-ffp-contract=off", ""),
             Target::OpenMp => ("-ffp-contract=off -fopenmp", OPENMP_INCLUDES),
         };
-        self.fill(INCLUDES).replace("FLAGS", flags).replace("OMP\n", omp)
+        let sched = if self.waits { "#include <sched.h>\n" } else { "" };
+        let text = self.fill(INCLUDES).replace("FLAGS", flags);
+        text.replace("OMP\n", omp).replace("SCHED\n", sched)
     }
 
     /// The context and the functions that every header has.
@@ -169,6 +173,7 @@ const INCLUDES: &str = r#"/* Compile with FLAGS: results are those of IEEE 754, 
 
 #include <inttypes.h>
 #include <math.h>
+SCHED
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -61,6 +61,16 @@ impl Emitter<'_> {
                 }
             }
             Stmt::Alloc { buffer, size, span } => self.allocate(buffer, size, *span, out)?,
+            Stmt::Shrink { buffer, size } => self.shrink(buffer, size, out)?,
+            Stmt::Atomic {
+                step,
+                order,
+                buffer,
+                index,
+            } => self.atomic(step, *order, buffer, index, out)?,
+            Stmt::Await { buffer, index, value } => self.wait(buffer, index, value, out)?,
+            // Lowering for a CPU makes loops of work-items, one after the other: they have nothing to meet for.
+            Stmt::Barrier => return Err(self.bug("a barrier on a CPU")),
             Stmt::Free(buffer) => self.free(buffer, after, out)?,
             Stmt::Swap(a, b) => self.swap(a, b, out)?,
             Stmt::Copy {
@@ -254,6 +264,16 @@ impl Emitter<'_> {
         if !(at_end && self.at_region_level) {
             out.push(CStmt::Assign(CExpr::name(c_name), CExpr::name("NULL")));
         }
+        Ok(())
+    }
+
+    fn shrink(&mut self, buffer: &Name, size: &Index, out: &mut Vec<CStmt>) -> Emit<()> {
+        let c_name = CExpr::name(self.heap(buffer)?.0);
+        let count = self.index(size, Arithmetic::Wrapping);
+        let cell = CExpr::SizeOfCell(Box::new(c_name.clone()));
+        let shrink = self.helpers.need(Helper::Shrink);
+        let block = CExpr::call(shrink, [c_name.clone(), count, cell]);
+        out.push(CStmt::Assign(c_name, block));
         Ok(())
     }
 

@@ -105,6 +105,13 @@ pub enum CStmt {
         count: CExpr,
         body: Vec<CStmt>,
     },
+    /// `for (int64_t index = take; index < count; index = take)`.
+    Take {
+        index: String,
+        take: CExpr,
+        count: CExpr,
+        body: Vec<CStmt>,
+    },
     While(CExpr, Vec<CStmt>),
     Switch(CExpr, Vec<CStmt>),
     /// A place in a `switch`, also deep inside of it.
@@ -113,6 +120,7 @@ pub enum CStmt {
     Goto(String),
     Label(String),
     Continue,
+    Break,
     Return(Option<CExpr>),
     /// `#pragma …`.
     Pragma(String),
@@ -223,6 +231,17 @@ impl CStmt {
             },
             CStmt::CountPlace { place, count, body } => CStmt::CountPlace {
                 place,
+                count,
+                body: all(body),
+            },
+            CStmt::Take {
+                index,
+                take,
+                count,
+                body,
+            } => CStmt::Take {
+                index,
+                take,
                 count,
                 body: all(body),
             },

@@ -12,12 +12,23 @@
 //! | IMP-08 | a buffer is freed once, in the block that declares it, and not used afterwards |
 //! | IMP-09 | a call has the arguments its procedure takes, and no buffer twice where one of the two is written |
 //! | IMP-10 | inside a `par` or `simd` loop nothing from outside is assigned, allocated, freed or swapped |
-//! | IMP-11 | no `par` loop stands inside a `par` or `simd` loop |
+//! | IMP-11 | no `par` or `chain` loop stands inside a loop that is not `seq`, and no `items` loop inside an `items` or `simd` loop |
 //! | IMP-12 | a check has as many arguments as its message has places |
-//! | IMP-13 | a call that may lead back to its caller does not stand in a `par` or `simd` loop |
+//! | IMP-13 | a call that may lead back to its caller does not stand in a parallel loop |
+//! | IMP-14 | an atomic update has an operator that is exact in any order |
+//! | IMP-15 | an atomic load is relaxed or acquires, a store is relaxed or releases |
+//! | IMP-16 | `await` stands in a `chain` loop, and waits for an integer of a buffer from outside the loop |
+//! | IMP-17 | `barrier` stands in an `items` loop where all work-items meet it: under no condition and in no loop that differs between them |
+//! | IMP-18 | `local` memory belongs to a group: it is not declared inside an `items` loop |
+//!
+//! That an awaited cell is published by an *earlier* iteration is not a rule of form: the interpreter, which runs the
+//! iterations of a `chain` loop in order, finds a wait that would last for ever.
 
 use crate::groups::Groups;
-use crate::ir::{Argument, Expr, Index, LoopMode, Param, Passing, Proc, Program, Stmt};
+use crate::ir::{
+    Argument, AtomicStep, Expr, Index, LoopMode, Order, Param, Passing, Proc, Program, Space, Stmt,
+    exact_in_any_order,
+};
 use almach_base::{Name, Span};
 use almach_value::ScalarType;
 use std::collections::{HashMap, HashSet};
@@ -94,6 +105,10 @@ struct Checker<'a> {
     names: HashMap<Name, Known>,
     bound: HashSet<Name>,
     loops: Vec<LoopMode>,
+    /// Names whose values may differ between the work-items of a group.
+    differs: HashSet<Name>,
+    /// How many branches and loops around are not the same for all work-items.
+    apart: usize,
     span: Span,
 }
 
@@ -108,6 +123,8 @@ impl<'a> Checker<'a> {
             names: HashMap::new(),
             bound: HashSet::new(),
             loops: Vec::new(),
+            differs: HashSet::new(),
+            apart: 0,
             span: proc.span,
         }
     }
@@ -130,7 +147,7 @@ impl<'a> Checker<'a> {
     }
 
     fn parallel_depth(&self) -> usize {
-        self.loops.iter().filter(|mode| **mode != LoopMode::Seq).count()
+        self.loops.iter().filter(|mode| mode.is_parallel()).count()
     }
 
     fn known(&self, name: &Name) -> Check<Known> {
@@ -185,6 +202,7 @@ impl<'a> Checker<'a> {
             match stmt {
                 Stmt::Let { name, .. } | Stmt::Var { name, .. } => declared.push(name),
                 Stmt::Buffer { name, .. } => declared.push(name),
+                Stmt::Atomic { step, .. } => declared.extend(step.bound().map(|(name, _)| name)),
                 Stmt::Free(name) if !declared.contains(&name) => {
                     return self.fail(
                         "IMP-08",
@@ -215,11 +233,17 @@ impl<'a> Checker<'a> {
             }
             Stmt::Let { name, ty, value } => {
                 self.expect(value, *ty, name)?;
+                if self.is_among_items() && self.may_differ(value) {
+                    self.differs.insert(name.clone());
+                }
                 self.bind(name, Kind::Constant, *ty)
             }
             Stmt::Var { name, ty, value } => {
                 if let Some(value) = value {
                     self.expect(value, *ty, name)?;
+                }
+                if self.is_among_items() {
+                    self.differs.insert(name.clone());
                 }
                 self.bind(name, Kind::Variable, *ty)
             }
@@ -237,11 +261,34 @@ impl<'a> Checker<'a> {
                 self.index(index)?;
                 self.expect(value, known.ty, buffer)
             }
-            Stmt::Buffer { name, ty, .. } => self.bind(name, Kind::OwnedBuffer, *ty),
+            Stmt::Buffer { name, ty, space } => {
+                if *space == Space::Local && self.is_among_items() {
+                    return self.fail("IMP-18", format!("`{name}` is local memory of one work-item"));
+                }
+                if self.is_among_items() {
+                    self.differs.insert(name.clone());
+                }
+                self.bind(name, Kind::OwnedBuffer, *ty)
+            }
+            Stmt::Barrier => match self.is_among_items() && self.apart == 0 {
+                true => Ok(()),
+                false => self.fail("IMP-17", "not all work-items of a group meet this barrier"),
+            },
             Stmt::Alloc { buffer, size, .. } => {
                 self.index(size)?;
                 self.owned(buffer, "allocated")
             }
+            Stmt::Shrink { buffer, size } => {
+                self.index(size)?;
+                self.owned(buffer, "shrunk")
+            }
+            Stmt::Atomic {
+                step,
+                order,
+                buffer,
+                index,
+            } => self.atomic(step, *order, buffer, index),
+            Stmt::Await { buffer, index, value } => self.wait(buffer, index, value),
             Stmt::Free(buffer) => {
                 self.owned(buffer, "freed")?;
                 if let Some(known) = self.names.get_mut(buffer) {
@@ -281,7 +328,8 @@ impl<'a> Checker<'a> {
             } => self.for_loop(index, count, *mode, body),
             Stmt::While { condition, body } => {
                 self.condition(condition)?;
-                self.block(body)
+                let apart = self.may_differ(condition);
+                self.branches(apart, &[body])
             }
             Stmt::If {
                 condition,
@@ -289,8 +337,8 @@ impl<'a> Checker<'a> {
                 otherwise,
             } => {
                 self.condition(condition)?;
-                self.block(then)?;
-                self.block(otherwise)
+                let apart = self.may_differ(condition);
+                self.branches(apart, &[then, otherwise])
             }
             Stmt::Check {
                 condition,
@@ -315,15 +363,101 @@ impl<'a> Checker<'a> {
 
     fn for_loop(&mut self, index: &Name, count: &Index, mode: LoopMode, body: &[Stmt]) -> Check<()> {
         self.index(count)?;
-        if mode == LoopMode::Par && self.parallel_depth() > 0 {
+        if mode.has_threads() && self.parallel_depth() > 0 {
             return self.fail("IMP-11", "a parallel loop stands inside another");
+        }
+        let inner = [LoopMode::Items, LoopMode::Simd];
+        if mode == LoopMode::Items && self.loops.iter().any(|around| inner.contains(around)) {
+            return self.fail("IMP-11", "a loop of work-items stands inside another");
+        }
+        let same = mode == LoopMode::Seq && !self.may_differ(&Expr::Index(count.clone()));
+        let apart = self.is_among_items() && !same;
+        if mode == LoopMode::Items || apart {
+            self.differs.insert(index.clone());
         }
         self.loops.push(mode);
         self.bind(index, Kind::Constant, ScalarType::I64)?;
-        self.block(body)?;
+        self.branches(apart, &[body])?;
         self.names.remove(index);
         self.loops.pop();
         Ok(())
+    }
+
+    fn atomic(&mut self, step: &AtomicStep, order: Order, buffer: &Name, index: &Index) -> Check<()> {
+        self.index(index)?;
+        let cell = match step {
+            AtomicStep::Load { .. } => self.buffer(buffer)?.ty,
+            AtomicStep::Store(_) | AtomicStep::Exchange { .. } | AtomicStep::Update(..) => {
+                self.writable(buffer)?.ty
+            }
+        };
+        if let Some(value) = step.value() {
+            self.expect(value, cell, buffer)?;
+        }
+        match step {
+            AtomicStep::Update(op, _) if !exact_in_any_order(*op, cell) => {
+                return self.fail(
+                    "IMP-14",
+                    format!("{op:?} of {cell}s gives different results in different orders"),
+                );
+            }
+            _ if !step.takes(order) => {
+                return self.fail(
+                    "IMP-15",
+                    format!("this atomic step of `{buffer}` cannot be {order:?}"),
+                );
+            }
+            _ => {}
+        }
+        if let Some((name, _)) = step.bound() {
+            self.differs.insert(name.clone());
+        }
+        match step.bound() {
+            Some((name, ty)) if ty == cell => self.bind(name, Kind::Constant, ty),
+            Some((name, _)) => self.fail("IMP-04", format!("`{name}` gets a value of another type")),
+            None => Ok(()),
+        }
+    }
+
+    fn wait(&mut self, buffer: &Name, index: &Index, value: &Expr) -> Check<()> {
+        self.index(index)?;
+        let known = self.buffer(buffer)?;
+        self.expect(value, known.ty, buffer)?;
+        let innermost = self.loops.iter().rev().find(|mode| mode.is_parallel());
+        let chained = innermost == Some(&LoopMode::Chain);
+        if !chained || known.depth == self.parallel_depth() || known.ty.is_float() {
+            return self.fail("IMP-16", format!("nothing can be awaited in `{buffer}` here"));
+        }
+        Ok(())
+    }
+
+    fn is_among_items(&self) -> bool {
+        self.loops.contains(&LoopMode::Items)
+    }
+
+    /// Blocks that not all work-items may run, or not equally often.
+    fn branches(&mut self, apart: bool, blocks: &[&[Stmt]]) -> Check<()> {
+        self.apart += usize::from(apart);
+        blocks.iter().try_for_each(|block| self.block(block))?;
+        self.apart -= usize::from(apart);
+        Ok(())
+    }
+
+    /// Whether an expression may have different values for the work-items of a group. What all of them read from one cell
+    /// is the same: a write between two barriers would race with the other reads.
+    fn may_differ(&self, expr: &Expr) -> bool {
+        let index = |index: &Index| index.free_vars().any(|name| self.differs.contains(name));
+        match expr {
+            Expr::Const(_) => false,
+            Expr::Var(name) => self.differs.contains(name),
+            Expr::Index(found) => index(found),
+            Expr::Load(buffer, found) => self.differs.contains(buffer) || index(found),
+            Expr::Unary(_, a) => self.may_differ(a),
+            Expr::Binary(_, a, b) => self.may_differ(a) || self.may_differ(b),
+            Expr::Ternary(_, a, b, c) | Expr::Select(a, b, c) => {
+                [a, b, c].into_iter().any(|part| self.may_differ(part))
+            }
+        }
     }
 
     fn call(&mut self, proc: &Name, arguments: &[Argument]) -> Check<()> {

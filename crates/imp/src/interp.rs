@@ -1,14 +1,18 @@
-//! The interpreter: heap semantics with traces (after FUNMEM). It runs parallel loops one iteration after another, backwards,
-//! and remembers which iteration read and wrote which cell: an access that another iteration's write could change is a
-//! race. It also finds accesses out of bounds, reads of cells nothing wrote, uses of freed blocks, and leaks. What is left to
-//! do lies on a stack of its own ([`control`]), so that recursion is limited by a number and not by the native stack.
+//! The interpreter: heap semantics with traces (after FUNMEM). It runs parallel loops one iteration after another, backwards
+//! (those of a `chain` loop forwards, the only order in which no iteration waits for one that has not run), and
+//! remembers which iteration read and wrote which cell: an access that another iteration's write could change is a race,
+//! unless both are atomic or `release` and `acquire` order them. It also finds accesses out of bounds, reads of
+//! cells nothing wrote, uses of freed blocks, and leaks. What is left to do lies on a stack of its own ([`control`]), so
+//! that recursion is limited by a number and not by the native stack.
 
+mod atomic;
 mod control;
 mod entry;
+mod items;
 mod trace;
 
 use crate::check::Checked;
-use crate::ir::{Expr, Index, LoopMode, Passing, Program, Site, Stmt};
+use crate::ir::{Expr, Index, Passing, Program, Site, Stmt};
 use almach_base::{Name, Span};
 use almach_value::failure::{RECURSION_BYTES, RECURSION_DEPTH};
 use almach_value::{Failure, Scalar, ScalarType};
@@ -181,7 +185,7 @@ enum Slot {
     Buffer(Option<View>),
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Frame {
     slots: HashMap<Name, Slot>,
     types: HashMap<Name, ScalarType>,
@@ -249,6 +253,15 @@ impl<'a> Machine<'a> {
                 Ok(())
             }
             Stmt::Alloc { buffer, size, span } => self.allocate(buffer, size, *span, frame),
+            Stmt::Shrink { buffer, size } => self.shrink(buffer, size, frame),
+            Stmt::Atomic {
+                step,
+                order,
+                buffer,
+                index,
+            } => self.atomic(step, *order, buffer, index, frame),
+            Stmt::Await { buffer, index, value } => self.wait(buffer, index, value, frame),
+            Stmt::Barrier => Err(RunError::Broken("a barrier outside of a group".into())),
             Stmt::Free(buffer) => self.free(buffer, frame),
             Stmt::Swap(a, b) => {
                 let (x, y) = (frame.slots.get(a).cloned(), frame.slots.get(b).cloned());
@@ -282,11 +295,16 @@ impl<'a> Machine<'a> {
                 body,
             } => {
                 let count = self.index(count, frame)?;
-                tasks.push(Task::counted(index, count, *mode, body));
-                if *mode != LoopMode::Seq {
-                    self.traces.enter();
+                if mode.is_parallel() {
+                    self.traces.enter(*mode);
                 }
-                Ok(())
+                match Task::counted(index, count, *mode, body) {
+                    Some(task) => {
+                        tasks.push(task);
+                        Ok(())
+                    }
+                    None => self.items(index, count, body, frame),
+                }
             }
             Stmt::While { condition, body } => {
                 tasks.push(Task::While { condition, body });

@@ -19,6 +19,8 @@
 //! - Memory is flat: a buffer is a block of scalars of one type, reached by one index.
 //! - An index is a polynomial over `i64` variables; everything else that decides where to read is bound to a name first.
 //! - Names are bound once per procedure.
+//! - Iterations of a parallel loop share memory only through `atomic` steps and, in a `chain` loop, through cells that one
+//!   publishes with `release` and a later one waits for with `await`.
 //! - A failed check ends the call with the error of its site; what was allocated is freed on the way out.
 
 use almach_base::{Code, Name, Span};
@@ -113,6 +115,11 @@ pub enum Stmt {
         size: Index,
         span: Span,
     },
+    /// Keeps the first cells of an owned buffer, which has at least as many.
+    Shrink {
+        buffer: Name,
+        size: Index,
+    },
     Free(Name),
     /// Exchanges what two owned buffers hold.
     Swap(Name, Name),
@@ -124,6 +131,22 @@ pub enum Stmt {
         from_index: Index,
         count: Index,
     },
+    /// One indivisible step on a cell that other iterations may touch at the same time.
+    Atomic {
+        step: AtomicStep,
+        order: Order,
+        buffer: Name,
+        index: Index,
+    },
+    /// Waits until a cell has a value that an earlier iteration of the `chain` loop around stores with `release`. What that
+    /// iteration did before is visible behind (`acquire`).
+    Await {
+        buffer: Name,
+        index: Index,
+        value: Expr,
+    },
+    /// Work-items of a group go on once all of them are here; what each did before is visible to all behind.
+    Barrier,
     For {
         index: Name,
         count: Index,
@@ -169,8 +192,128 @@ pub enum LoopMode {
     Seq,
     /// Iterations run at once, on threads.
     Par,
+    /// Iterations run at once, on threads, and are started in order: an iteration may wait for earlier ones, which have
+    /// been started, and so it never waits for ever.
+    Chain,
+    /// Iterations run at once, as the work-items of a group, which meet at barriers.
+    Items,
     /// Iterations run at once, on the lanes of one processor.
     Simd,
+}
+
+/// What an atomic step does to its cell.
+#[derive(Clone, PartialEq, Debug)]
+pub enum AtomicStep {
+    /// Binds a name to the value.
+    Load {
+        name: Name,
+        ty: ScalarType,
+    },
+    Store(Expr),
+    /// Stores a value, and binds a name to the one that was there.
+    Exchange {
+        name: Name,
+        ty: ScalarType,
+        value: Expr,
+    },
+    /// Combines the value that is there with another one.
+    Update(BinOp, Expr),
+}
+
+/// What an atomic step says about other memory (C11, section 5.1.2.4).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Order {
+    /// Nothing.
+    Relaxed,
+    /// What was done before the `release` whose value is read has happened.
+    Acquire,
+    /// Whoever reads the value with `acquire` sees what was done before.
+    Release,
+    AcquireRelease,
+}
+
+impl LoopMode {
+    /// Whether iterations run at once.
+    pub fn is_parallel(self) -> bool {
+        match self {
+            LoopMode::Seq => false,
+            LoopMode::Par | LoopMode::Chain | LoopMode::Items | LoopMode::Simd => true,
+        }
+    }
+
+    /// Whether iterations run on threads.
+    pub fn has_threads(self) -> bool {
+        match self {
+            LoopMode::Seq | LoopMode::Items | LoopMode::Simd => false,
+            LoopMode::Par | LoopMode::Chain => true,
+        }
+    }
+}
+
+impl AtomicStep {
+    /// The name that the step binds.
+    pub fn bound(&self) -> Option<(&Name, ScalarType)> {
+        match self {
+            AtomicStep::Load { name, ty } | AtomicStep::Exchange { name, ty, .. } => Some((name, *ty)),
+            AtomicStep::Store(_) | AtomicStep::Update(..) => None,
+        }
+    }
+
+    pub fn bound_mut(&mut self) -> Option<&mut Name> {
+        match self {
+            AtomicStep::Load { name, .. } | AtomicStep::Exchange { name, .. } => Some(name),
+            AtomicStep::Store(_) | AtomicStep::Update(..) => None,
+        }
+    }
+
+    /// The value that the step brings.
+    pub fn value(&self) -> Option<&Expr> {
+        match self {
+            AtomicStep::Load { .. } => None,
+            AtomicStep::Store(value) | AtomicStep::Exchange { value, .. } | AtomicStep::Update(_, value) => {
+                Some(value)
+            }
+        }
+    }
+
+    pub fn value_mut(&mut self) -> Option<&mut Expr> {
+        match self {
+            AtomicStep::Load { .. } => None,
+            AtomicStep::Store(value) | AtomicStep::Exchange { value, .. } | AtomicStep::Update(_, value) => {
+                Some(value)
+            }
+        }
+    }
+
+    /// Whether a step of this kind can have that order.
+    pub fn takes(&self, order: Order) -> bool {
+        match self {
+            AtomicStep::Load { .. } => matches!(order, Order::Relaxed | Order::Acquire),
+            AtomicStep::Store(_) => matches!(order, Order::Relaxed | Order::Release),
+            AtomicStep::Exchange { .. } | AtomicStep::Update(..) => true,
+        }
+    }
+}
+
+impl Order {
+    pub fn acquires(self) -> bool {
+        matches!(self, Order::Acquire | Order::AcquireRelease)
+    }
+
+    pub fn releases(self) -> bool {
+        matches!(self, Order::Release | Order::AcquireRelease)
+    }
+}
+
+/// Whether updates with an operator give the same in any order (design, section 4): only then may their order depend
+/// on timing.
+pub fn exact_in_any_order(op: BinOp, ty: ScalarType) -> bool {
+    match op {
+        BinOp::Min | BinOp::Max => ty != ScalarType::Bool,
+        BinOp::Add | BinOp::Mul => !ty.is_float() && ty != ScalarType::Bool,
+        BinOp::And | BinOp::Or | BinOp::Xor => !ty.is_float(),
+        _ => false,
+    }
 }
 
 #[derive(Clone, PartialEq, Debug)]

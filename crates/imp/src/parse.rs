@@ -1,8 +1,10 @@
 //! Parser for the text that `print` writes.
 
-use crate::ir::{Argument, Expr, Index, LoopMode, Param, Passing, Proc, Program, Site, Space, Stmt};
+use crate::ir::{
+    Argument, AtomicStep, Expr, Index, LoopMode, Order, Param, Passing, Proc, Program, Site, Space, Stmt,
+};
 use crate::lex::{ParseError, Token, tokens};
-use crate::print::infix;
+use crate::print::{infix, order_word};
 use almach_base::{FileId, Name, Span, codes};
 use almach_value::ir_text::{binary_from_name, scalar_from_text, ternary_from_name, unary_from_name};
 use almach_value::{BinOp, ScalarType};
@@ -19,6 +21,13 @@ pub fn parse(text: &str) -> Result<Program, ParseError> {
     }
     Ok(program)
 }
+
+const ORDERS: [Order; 4] = [
+    Order::Relaxed,
+    Order::Acquire,
+    Order::Release,
+    Order::AcquireRelease,
+];
 
 struct Parser {
     tokens: Vec<(Token, usize)>,
@@ -159,9 +168,15 @@ impl Parser {
         let keyword = !matches!(self.peek_at(1), Token::Symbol("=" | "["));
         match word.as_str() {
             "let" | "var" if keyword => self.scalar_stmt(&word),
-            "buffer" | "alloc" | "free" | "swap" | "copy" if keyword => self.buffer_stmt(&word),
-            "for" | "par" | "simd" | "while" | "if" if keyword => self.nested_stmt(&word),
+            "buffer" | "alloc" | "shrink" | "free" | "swap" | "copy" if keyword => self.buffer_stmt(&word),
+            "for" | "par" | "chain" | "items" | "simd" | "while" | "if" if keyword => self.nested_stmt(&word),
             "check" if keyword => self.check_stmt(),
+            "atomic" if keyword => self.atomic_stmt(),
+            "await" if keyword => self.await_stmt(),
+            "barrier" if keyword => {
+                self.next += 1;
+                Ok(Stmt::Barrier)
+            }
             "call" if keyword => {
                 self.next += 1;
                 let proc = self.ident()?;
@@ -236,6 +251,10 @@ impl Parser {
                 size: self.bracketed()?,
                 span: Span::NONE,
             },
+            "shrink" => Stmt::Shrink {
+                buffer: name,
+                size: self.bracketed()?,
+            },
             "free" => Stmt::Free(name),
             "swap" => {
                 self.expect(",")?;
@@ -255,6 +274,59 @@ impl Parser {
                     count: self.index()?,
                 }
             }
+        })
+    }
+
+    /// `atomic relaxed add bins[i], 1i32`.
+    fn atomic_stmt(&mut self) -> Parse<Stmt> {
+        self.next += 1;
+        let word = self.ident()?;
+        let Some(order) = ORDERS.into_iter().find(|order| order_word(*order) == &*word) else {
+            return self.expected("a memory order");
+        };
+        let kind = self.ident()?;
+        let bound = match &*kind {
+            "load" | "exchange" => {
+                let name = self.ident()?;
+                self.expect(":")?;
+                let ty = self.scalar_type()?;
+                self.expect("=")?;
+                Some((name, ty))
+            }
+            _ => None,
+        };
+        let buffer = self.ident()?;
+        let index = self.bracketed()?;
+        let step = match (&*kind, bound) {
+            ("load", Some((name, ty))) => AtomicStep::Load { name, ty },
+            (kind, bound) => {
+                self.expect(",")?;
+                let value = self.expr()?;
+                match (bound, kind, binary_from_name(kind)) {
+                    (Some((name, ty)), ..) => AtomicStep::Exchange { name, ty, value },
+                    (None, "store", _) => AtomicStep::Store(value),
+                    (None, _, Some(op)) => AtomicStep::Update(op, value),
+                    _ => return self.expected("an atomic step"),
+                }
+            }
+        };
+        Ok(Stmt::Atomic {
+            step,
+            order,
+            buffer,
+            index,
+        })
+    }
+
+    fn await_stmt(&mut self) -> Parse<Stmt> {
+        self.next += 1;
+        let buffer = self.ident()?;
+        let index = self.bracketed()?;
+        self.expect(",")?;
+        Ok(Stmt::Await {
+            buffer,
+            index,
+            value: self.expr()?,
         })
     }
 
@@ -291,6 +363,8 @@ impl Parser {
             _ => {
                 let mode = match word {
                     "par" => LoopMode::Par,
+                    "chain" => LoopMode::Chain,
+                    "items" => LoopMode::Items,
                     "simd" => LoopMode::Simd,
                     _ => LoopMode::Seq,
                 };

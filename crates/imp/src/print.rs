@@ -1,6 +1,6 @@
 //! Printer. What it writes, `parse` reads back, but for marks of source places.
 
-use crate::ir::{Argument, Expr, LoopMode, Param, Passing, Program, Site, Space, Stmt};
+use crate::ir::{Argument, AtomicStep, Expr, LoopMode, Order, Param, Passing, Program, Site, Space, Stmt};
 use almach_value::BinOp;
 use almach_value::ir_text::{binary_name, scalar_text, ternary_name, unary_name};
 use std::fmt::{self, Write};
@@ -81,6 +81,28 @@ fn statement(stmt: &Stmt, depth: usize, out: &mut String) {
         Stmt::Store { buffer, index, value } => write!(out, "{buffer}[{index}] = {value}"),
         Stmt::Buffer { name, ty, space } => write!(out, "buffer {name}: {}{ty}", space_word(*space)),
         Stmt::Alloc { buffer, size, .. } => write!(out, "alloc {buffer}[{size}]"),
+        Stmt::Shrink { buffer, size } => write!(out, "shrink {buffer}[{size}]"),
+        Stmt::Atomic {
+            step,
+            order,
+            buffer,
+            index,
+        } => {
+            let cell = format!("{buffer}[{index}]");
+            let order = order_word(*order);
+            match step {
+                AtomicStep::Load { name, ty } => write!(out, "atomic {order} load {name}: {ty} = {cell}"),
+                AtomicStep::Store(value) => write!(out, "atomic {order} store {cell}, {value}"),
+                AtomicStep::Exchange { name, ty, value } => {
+                    write!(out, "atomic {order} exchange {name}: {ty} = {cell}, {value}")
+                }
+                AtomicStep::Update(op, value) => {
+                    write!(out, "atomic {order} {} {cell}, {value}", binary_name(*op))
+                }
+            }
+        }
+        Stmt::Await { buffer, index, value } => write!(out, "await {buffer}[{index}], {value}"),
+        Stmt::Barrier => write!(out, "barrier"),
         Stmt::Free(buffer) => write!(out, "free {buffer}"),
         Stmt::Swap(a, b) => write!(out, "swap {a}, {b}"),
         Stmt::Copy {
@@ -147,7 +169,18 @@ pub(crate) fn mode_word(mode: LoopMode) -> &'static str {
     match mode {
         LoopMode::Seq => "",
         LoopMode::Par => "par ",
+        LoopMode::Chain => "chain ",
+        LoopMode::Items => "items ",
         LoopMode::Simd => "simd ",
+    }
+}
+
+pub(crate) fn order_word(order: Order) -> &'static str {
+    match order {
+        Order::Relaxed => "relaxed",
+        Order::Acquire => "acquire",
+        Order::Release => "release",
+        Order::AcquireRelease => "acquire_release",
     }
 }
 

@@ -79,6 +79,19 @@ proc main(k: i64, xs: read i32) {
   simd for i < k {
     a[i] = 0i32
   }
+  alloc b[2*k]
+  shrink b[k]
+  chain for c < k {
+    await a[c/2], 1i32
+    atomic acquire load seen: i32 = a[c]
+    atomic acquire_release exchange old: i32 = a[c + 1], seen + 1i32
+    atomic relaxed max a[c], old
+    atomic release store a[c], 1i32
+  }
+  items for w < k {
+    a[w] = 0i32
+    barrier
+  }
   free b
   free a
 }
@@ -164,6 +177,165 @@ fn of_several_failures_the_first_iteration_counts() {
     assert!(matches!(found, Err(RunError::Failed { arguments, .. }) if arguments == [Scalar::I64(1)]));
 }
 
+const SCAN: &str = r"
+proc main(chunks: i64, xs: read i64, out: write i64) {
+  buffer flag: i32
+  buffer prefix: i64
+  alloc flag[chunks]
+  alloc prefix[chunks]
+  for k < chunks {
+    flag[k] = 0i32
+  }
+  chain for c < chunks {
+    var before: i64 = 0i64
+    if {c} > 0i64 {
+      await flag[c - 1], 1i32
+      before = prefix[c - 1]
+    }
+    prefix[c] = before + xs[c]
+    atomic ORDER store flag[c], 1i32
+    out[c] = before
+  }
+  free prefix
+  free flag
+}
+";
+
+fn ints(values: &[i64]) -> Passed {
+    Passed::Buffer(values.iter().map(|value| Some(Scalar::I64(*value))).collect())
+}
+
+#[test]
+fn what_is_released_and_acquired_does_not_race() {
+    let text = SCAN.replace("ORDER", "release");
+    let arguments = || vec![int(4), ints(&[3, 1, 4, 1]), ints(&[0; 4])];
+    let results = run_text(&text, "main", arguments()).unwrap();
+    assert_eq!(results[2], ints(&[0, 3, 4, 8]));
+    let relaxed = run_text(&SCAN.replace("ORDER", "relaxed"), "main", arguments());
+    assert_eq!(
+        relaxed,
+        Err(RunError::Race {
+            place: "cell 0 of `prefix`".into(),
+            first: 0,
+            second: 1
+        })
+    );
+}
+
+#[test]
+fn order_is_handed_on_by_those_between() {
+    // Iteration 2 reads what iteration 0 wrote; it only hears of it through iteration 1.
+    let text = SCAN
+        .replace("ORDER", "release")
+        .replace("before = prefix[c - 1]", "before = prefix[0]");
+    let found = run_text(&text, "main", vec![int(3), ints(&[1, 2, 3]), ints(&[0; 3])]);
+    assert!(found.is_ok(), "{found:?}");
+    // Written behind the release, it is not handed over.
+    let late = text.replace("out[c] = before", "out[c] = before prefix[c] = 0i64");
+    let found = run_text(&late, "main", vec![int(3), ints(&[1, 2, 3]), ints(&[0; 3])]);
+    assert!(matches!(found, Err(RunError::Race { .. })), "{found:?}");
+}
+
+#[test]
+fn a_wait_without_end_is_found() {
+    let text = SCAN
+        .replace("ORDER", "release")
+        .replace("{c} > 0i64", "{c} + 1i64 < chunks")
+        .replace("await flag[c - 1]", "await flag[c + 1]")
+        .replace("prefix[c - 1]", "prefix[c + 1]");
+    let text = text.replace("{c} + 1i64 < chunks", "{c + 1} < chunks");
+    let found = run_text(&text, "main", vec![int(2), ints(&[1, 2]), ints(&[0; 2])]);
+    assert!(
+        matches!(&found, Err(RunError::Broken(why)) if why.contains("awaited")),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn atomic_steps_do_not_race_with_each_other() {
+    let text = r"proc main(n: i64, is: read i64, bins: write i64) {
+      par for i < n { let j: i64 = is[i] atomic relaxed add bins[j], 1i64 }
+    }";
+    let arguments = |text: &str| run_text(text, "main", vec![int(4), ints(&[1, 0, 1, 1]), ints(&[0, 5])]);
+    assert_eq!(arguments(text).unwrap()[2], ints(&[1, 8]));
+    let plain = text.replace("atomic relaxed add bins[j], 1i64", "bins[j] = bins[j] + 1i64");
+    assert!(matches!(arguments(&plain), Err(RunError::Race { .. })));
+    let mixed = text.replace(
+        "let j: i64 = is[i]",
+        "let j: i64 = is[i] if {i} == 0i64 { bins[j] = 0i64 }",
+    );
+    assert!(matches!(arguments(&mixed), Err(RunError::Race { .. })));
+}
+
+#[test]
+fn only_one_iteration_takes_a_cell() {
+    let text = r"proc main(n: i64, is: read i64, seen: write i64, out: write i64) {
+      par for i < n {
+        let j: i64 = is[i]
+        atomic relaxed exchange old: i64 = seen[j], 1i64
+        if old == 0i64 { out[j] = {i} }
+      }
+    }";
+    let arguments = vec![int(3), ints(&[1, 0, 1]), ints(&[0, 0]), ints(&[9, 9])];
+    // Iterations run backwards here, and iteration 2 takes cell 1.
+    assert_eq!(run_text(text, "main", arguments).unwrap()[3], ints(&[1, 2]));
+}
+
+#[test]
+fn a_buffer_keeps_its_first_cells() {
+    let text = r"proc main(n: i64, out: owned i64) {
+      alloc out[n] for i < n { out[i] = {i} } shrink out[n/2]
+    }";
+    let results = run_text(text, "main", vec![int(5), Passed::Owned(None)]).unwrap();
+    let cells = vec![Some(Scalar::I64(0)), Some(Scalar::I64(1))];
+    assert_eq!(results[1], Passed::Owned(Some(cells)));
+    let grown = text.replace("n/2", "n + 1");
+    let found = run_text(&grown, "main", vec![int(5), Passed::Owned(None)]);
+    assert!(matches!(found, Err(RunError::Broken(_))), "{found:?}");
+}
+
+/// A sum by halves, in the memory of a group.
+const HALVES: &str = r"
+proc main(groups: i64, xs: read i64, out: write i64) {
+  par for g < groups {
+    buffer sums: local i64
+    alloc sums[8]
+    items for l < 8 {
+      var width: i64 = 4i64
+      sums[l] = xs[8*g + l]
+      barrier
+      for step < 3 {
+        var more: i64 = 0i64
+        if {l} < width { let at: i64 = {l} + width more = sums[at] }
+        if {l} < width { sums[l] = sums[l] + more }
+        width = width >> 1i64
+        barrier
+      }
+      if {l} == 0i64 { out[g] = sums[0] }
+    }
+    free sums
+  }
+}
+";
+
+#[test]
+fn work_items_meet_at_barriers() {
+    let arguments = || vec![int(2), ints(&(0..16).collect::<Vec<i64>>()), ints(&[0, 0])];
+    assert_eq!(run_text(HALVES, "main", arguments()).unwrap()[2], ints(&[28, 92]));
+    // Without the barrier in the loop, an item reads what another one writes.
+    let racy = HALVES.replacen(
+        "width = width >> 1i64\n        barrier",
+        "width = width >> 1i64",
+        1,
+    );
+    let found = run_text(&racy, "main", arguments());
+    assert!(matches!(found, Err(RunError::Race { .. })), "{found:?}");
+    // Without the first one as well.
+    let racy = HALVES.replacen("barrier", "", 1);
+    let found = run_text(&racy, "main", arguments());
+    assert!(matches!(found, Err(RunError::Race { .. })), "{found:?}");
+}
+
 /// Claim, rule, body of a procedure with `n: i64, xs: read f32, out: write f32, r: out f32`.
 const REJECTED: &[(&str, &str, &str)] = &[
     ("an unbound name", "IMP-01", "r = y"),
@@ -227,6 +399,77 @@ const REJECTED: &[(&str, &str, &str)] = &[
         "a parallel loop inside another",
         "IMP-11",
         "par for i < n { par for j < n { out[i] = 0.0f32 } }",
+    ),
+    (
+        "a chain inside a parallel loop",
+        "IMP-11",
+        "par for i < n { chain for j < n { out[i] = 0.0f32 } }",
+    ),
+    (
+        "work-items inside work-items",
+        "IMP-11",
+        "items for i < n { items for j < n { out[i] = 0.0f32 } }",
+    ),
+    ("a barrier for nobody", "IMP-17", "barrier"),
+    (
+        "a barrier that some do not meet",
+        "IMP-17",
+        "items for i < n { if {i} < 3i64 { barrier } }",
+    ),
+    (
+        "a barrier that some meet more often",
+        "IMP-17",
+        "items for i < n { for j < i { barrier } }",
+    ),
+    (
+        "a barrier behind a test of one's own variable",
+        "IMP-17",
+        "items for i < n { var go: bool = true while go { barrier } }",
+    ),
+    (
+        "a barrier in the lanes of a work-item",
+        "IMP-17",
+        "items for i < n { simd for j < n { barrier } }",
+    ),
+    (
+        "local memory of one work-item",
+        "IMP-18",
+        "items for i < n { buffer t: local f32 alloc t[1] free t }",
+    ),
+    (
+        "an atomic sum of floats",
+        "IMP-14",
+        "par for i < n { atomic relaxed add out[0], xs[i] }",
+    ),
+    (
+        "a store that acquires",
+        "IMP-15",
+        "chain for i < n { atomic acquire store out[0], xs[i] }",
+    ),
+    (
+        "a load that releases",
+        "IMP-15",
+        "atomic release load y: f32 = xs[0]",
+    ),
+    (
+        "a wait in a loop without an order",
+        "IMP-16",
+        "buffer t: i32 alloc t[n] par for i < n { await t[i], 1i32 } free t",
+    ),
+    (
+        "a wait for a float",
+        "IMP-16",
+        "chain for i < n { await out[i], 1.0f32 }",
+    ),
+    (
+        "a wait for the iteration's own memory",
+        "IMP-16",
+        "chain for i < n { buffer t: i32 alloc t[1] await t[0], 1i32 free t }",
+    ),
+    (
+        "an atomic store to what is only read",
+        "IMP-06",
+        "atomic relaxed store xs[0], 0.0f32",
     ),
     (
         "a check with too few arguments",

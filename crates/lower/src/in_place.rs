@@ -78,6 +78,9 @@ fn allocated(stmts: &[Stmt], sizes: &mut HashMap<Name, Option<Index>>) {
                 *known = None;
             }
         }
+        if let Stmt::Shrink { buffer, .. } = stmt {
+            sizes.insert(buffer.clone(), None);
+        }
         blocks(stmt).into_iter().for_each(|block| allocated(block, sizes));
     }
 }
@@ -365,7 +368,11 @@ fn mentions(stmt: &Stmt, name: &Name) -> bool {
 /// Whether a statement writes to a buffer.
 fn writes(stmt: &Stmt, name: &Name) -> bool {
     let own = match stmt {
-        Stmt::Store { buffer, .. } | Stmt::Alloc { buffer, .. } | Stmt::Free(buffer) => buffer == name,
+        Stmt::Store { buffer, .. }
+        | Stmt::Alloc { buffer, .. }
+        | Stmt::Shrink { buffer, .. }
+        | Stmt::Atomic { buffer, .. }
+        | Stmt::Free(buffer) => buffer == name,
         Stmt::Copy { to, .. } => to == name,
         Stmt::Swap(a, b) => a == name || b == name,
         Stmt::Call { arguments, .. } => arguments.iter().any(|argument| match argument {
@@ -384,6 +391,7 @@ fn writes(stmt: &Stmt, name: &Name) -> bool {
 fn changes_hands(stmt: &Stmt, name: &Name) -> bool {
     let own = match stmt {
         Stmt::Swap(a, b) => a == name || b == name,
+        Stmt::Shrink { buffer, .. } => buffer == name,
         Stmt::Call { arguments, .. } => arguments
             .iter()
             .any(|argument| matches!(argument, Argument::Owned(buffer) if buffer == name)),
@@ -437,11 +445,37 @@ fn renamed(stmt: &Stmt, from: &Name, to: &Name) -> Stmt {
             index: index.clone(),
             value: expr(value),
         },
-        Stmt::Buffer { .. } | Stmt::At(_) => stmt.clone(),
+        Stmt::Buffer { .. } | Stmt::At(_) | Stmt::Barrier => stmt.clone(),
         Stmt::Alloc { buffer, size, span } => Stmt::Alloc {
             buffer: name(buffer),
             size: size.clone(),
             span: *span,
+        },
+        Stmt::Shrink { buffer, size } => Stmt::Shrink {
+            buffer: name(buffer),
+            size: size.clone(),
+        },
+        Stmt::Atomic {
+            step,
+            order,
+            buffer,
+            index,
+        } => {
+            let mut step = step.clone();
+            if let Some(value) = step.value_mut() {
+                *value = expr(value);
+            }
+            Stmt::Atomic {
+                step,
+                order: *order,
+                buffer: name(buffer),
+                index: index.clone(),
+            }
+        }
+        Stmt::Await { buffer, index, value } => Stmt::Await {
+            buffer: name(buffer),
+            index: index.clone(),
+            value: expr(value),
         },
         Stmt::Free(buffer) => Stmt::Free(name(buffer)),
         Stmt::Swap(a, b) => Stmt::Swap(name(a), name(b)),

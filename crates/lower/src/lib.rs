@@ -36,9 +36,20 @@ pub struct Lowered {
     pub entries: Vec<Entry>,
 }
 
+pub use stage3::collectives::Chunks;
+
 /// Lowers entry points and all that they call.
 pub fn lower(program: &Program, entries: &[&str]) -> Result<Lowered, Vec<Diagnostic>> {
-    lower_entries(program, entries).map_err(|diagnostic| vec![*diagnostic])
+    lower_in_chunks(program, entries, Chunks::default())
+}
+
+/// As `lower`, with other chunks for the combinators that work in chunks.
+pub fn lower_in_chunks(
+    program: &Program,
+    entries: &[&str],
+    chunks: Chunks,
+) -> Result<Lowered, Vec<Diagnostic>> {
+    lower_entries(program, entries, chunks).map_err(|diagnostic| vec![*diagnostic])
 }
 
 /// Core tells variables apart by number, and a use may spell the name otherwise than the binder; from here on names are
@@ -67,7 +78,7 @@ impl Walk for Binders {
     }
 }
 
-fn lower_entries(program: &Program, names: &[&str]) -> Lowering<Lowered> {
+fn lower_entries(program: &Program, names: &[&str], chunks: Chunks) -> Lowering<Lowered> {
     let program = &with_binders_names(program);
     let mut entries = Vec::new();
     for name in names {
@@ -80,7 +91,7 @@ fn lower_entries(program: &Program, names: &[&str]) -> Lowering<Lowered> {
     let (stage1, proc_names) = stage1::translate(program, &functions)?;
     let dpia = check_dpia(stage1, "stage I")?;
     let loops = check_dpia(stage2::to_loops(dpia.program()), "stage II")?;
-    let mut procs = stage3::to_imp(loops.program())?;
+    let mut procs = stage3::to_imp(loops.program(), chunks)?;
     let mut interfaces = Vec::new();
     for entry in entries {
         let Some(callee) = proc_names.get(&entry.function) else {

@@ -153,7 +153,19 @@ impl Prover {
                 }
                 self.calls.push((proc.clone(), natural));
             }
-            Stmt::Buffer { .. } | Stmt::Free(_) | Stmt::Swap(..) | Stmt::At(_) => {}
+            Stmt::Shrink { size, .. } => self.index(size),
+            Stmt::Atomic { step, index, .. } => {
+                self.index(index);
+                step.value_mut().into_iter().for_each(|value| self.expr(value));
+                if let Some((name, ty)) = step.bound() {
+                    self.kept.insert(name.clone(), ty);
+                }
+            }
+            Stmt::Await { index, value, .. } => {
+                self.index(index);
+                self.expr(value);
+            }
+            Stmt::Buffer { .. } | Stmt::Free(_) | Stmt::Swap(..) | Stmt::Barrier | Stmt::At(_) => {}
         }
         out.push(stmt);
     }

@@ -78,7 +78,7 @@ fn block(stmts: &mut [Stmt], names: &mut Names) {
 
 fn statement(stmt: &mut Stmt, names: &mut Names) {
     match stmt {
-        Stmt::At(_) => {}
+        Stmt::At(_) | Stmt::Barrier => {}
         Stmt::Let { name, value, .. } | Stmt::Assign { name, value } => {
             expr(value, names);
             *name = names.of(name);
@@ -95,6 +95,25 @@ fn statement(stmt: &mut Stmt, names: &mut Names) {
         Stmt::Buffer { name, .. } | Stmt::Free(name) => *name = names.of(name),
         Stmt::Alloc { buffer, size, .. } => {
             *size = names.index(size);
+            *buffer = names.of(buffer);
+        }
+        Stmt::Shrink { buffer, size } => {
+            *size = names.index(size);
+            *buffer = names.of(buffer);
+        }
+        Stmt::Atomic {
+            step, buffer, index, ..
+        } => {
+            step.value_mut().into_iter().for_each(|value| expr(value, names));
+            *index = names.index(index);
+            *buffer = names.of(buffer);
+            if let Some(name) = step.bound_mut() {
+                *name = names.of(name);
+            }
+        }
+        Stmt::Await { buffer, index, value } => {
+            expr(value, names);
+            *index = names.index(index);
             *buffer = names.of(buffer);
         }
         Stmt::Swap(a, b) => {

@@ -9,8 +9,11 @@
 //! only right where the function reads the one before it writes the other: where it is a single assignment. In all other
 //! cases the new value goes to a variable of its own first (the correction is listed in the documentation).
 //!
-//! Removes: `mapI`, `reduceI`, `scanI`, `filterI`, `partitionI`, `scatterI`, `permuteI`, `reduceByIndexI`. Introduces: `for`,
-//! `parfor`, their variables. Guarantees: the result passes the interference check again.
+//! Combinators that communicate between iterations (`scanI` …) become loops at level `seq`. At a parallel level no loop
+//! of Dpia can say what they do: they stay, and stage III knows their mechanism (`stage3/collectives.rs`).
+//!
+//! Removes: `mapI`, `reduceI`, and at level `seq` `scanI`, `filterI`, `partitionI`, `scatterI`, `permuteI`, `reduceByIndexI`.
+//! Introduces: `for`, `parfor`, their variables. Guarantees: the result passes the interference check again.
 
 mod collectives;
 pub(crate) use collectives::same_scalar;
@@ -28,6 +31,7 @@ pub(crate) fn to_loops(program: &Program) -> Program {
         let mut stage = Stage {
             next: 0,
             prefix: format!("l{at}"),
+            parallel: ParallelOnes::Stay,
         };
         Proc {
             body: stage.phrase(&proc.body),
@@ -39,9 +43,27 @@ pub(crate) fn to_loops(program: &Program) -> Program {
     }
 }
 
+/// The loops that define a combinator, whatever its level.
+pub(crate) fn reference(phrase: &Phrase, prefix: String) -> Phrase {
+    let mut stage = Stage {
+        next: 0,
+        prefix,
+        parallel: ParallelOnes::Expand,
+    };
+    stage.phrase(phrase)
+}
+
 pub(crate) struct Stage {
     next: u32,
     prefix: String,
+    parallel: ParallelOnes,
+}
+
+/// What happens to combinators that communicate between iterations that run at once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ParallelOnes {
+    Stay,
+    Expand,
 }
 
 impl Stage {
@@ -98,6 +120,7 @@ impl Stage {
                 };
                 Some(self.reduce(size()?, (from, to), parts))
             }
+            _ if self.parallel == ParallelOnes::Stay && collectives::has_mechanism(prim, datas) => None,
             _ => collectives::expand(self, prim, nats, datas, &arguments),
         }
     }

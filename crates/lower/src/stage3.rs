@@ -14,6 +14,7 @@
 
 mod acceptors;
 mod calls;
+pub(crate) mod collectives;
 mod commands;
 pub(crate) mod entry;
 mod expressions;
@@ -27,6 +28,7 @@ use almach_imp as imp;
 use almach_imp::{Expr, Index, Stmt};
 use almach_nat::{Range, Ranges};
 use almach_value::{Scalar, ScalarType};
+use collectives::Chunks;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use storage::Storage;
@@ -69,6 +71,9 @@ pub(crate) struct Generator<'a> {
     unreachable: bool,
     /// Whether the code runs inside a parallel loop.
     parallel: Parallel,
+    /// Procedures that may end with an error of the program.
+    failing: &'a HashSet<Name>,
+    chunks: Chunks,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -78,16 +83,17 @@ pub(crate) enum Parallel {
 }
 
 /// Translates every procedure.
-pub(crate) fn to_imp(program: &Program) -> Lowering<Vec<imp::Proc>> {
+pub(crate) fn to_imp(program: &Program, chunks: Chunks) -> Lowering<Vec<imp::Proc>> {
+    let failing = collectives::failing_procs(program);
     program
         .procs
         .iter()
-        .map(|proc| Generator::new(program).proc(proc))
+        .map(|proc| Generator::new(program, &failing, chunks).proc(proc))
         .collect()
 }
 
 impl<'a> Generator<'a> {
-    fn new(program: &'a Program) -> Generator<'a> {
+    fn new(program: &'a Program, failing: &'a HashSet<Name>, chunks: Chunks) -> Generator<'a> {
         Generator {
             program,
             bindings: HashMap::new(),
@@ -100,6 +106,8 @@ impl<'a> Generator<'a> {
             span: Span::NONE,
             unreachable: false,
             parallel: Parallel::Outside,
+            failing,
+            chunks,
         }
     }
 

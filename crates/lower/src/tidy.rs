@@ -55,8 +55,21 @@ impl Reads {
                 self.index(index);
                 self.expr(value);
             }
-            Stmt::Buffer { .. } | Stmt::At(_) | Stmt::Free(_) => {}
-            Stmt::Alloc { size, .. } => self.index(size),
+            Stmt::Buffer { .. } | Stmt::At(_) | Stmt::Free(_) | Stmt::Barrier => {}
+            Stmt::Alloc { size, .. } | Stmt::Shrink { size, .. } => self.index(size),
+            // What iterations tell each other is always of use.
+            Stmt::Atomic {
+                step, buffer, index, ..
+            } => {
+                self.names.insert(buffer.clone());
+                self.index(index);
+                step.value().into_iter().for_each(|value| self.expr(value));
+            }
+            Stmt::Await { buffer, index, value } => {
+                self.names.insert(buffer.clone());
+                self.index(index);
+                self.expr(value);
+            }
             Stmt::Swap(a, b) => self.names.extend([a.clone(), b.clone()]),
             Stmt::Copy {
                 to_index,
@@ -123,6 +136,7 @@ pub(crate) fn touches(stmt: &Stmt, touched: &mut Reads) {
     touched.stmt(stmt);
     if let Stmt::Buffer { name, .. }
     | Stmt::Alloc { buffer: name, .. }
+    | Stmt::Shrink { buffer: name, .. }
     | Stmt::Store { buffer: name, .. }
     | Stmt::Copy { to: name, .. } = stmt
     {
@@ -158,6 +172,7 @@ fn remove_dead(stmts: &mut Vec<Stmt>, read: &HashSet<Name>) -> bool {
         | Stmt::Assign { name, .. }
         | Stmt::Buffer { name, .. }
         | Stmt::Alloc { buffer: name, .. }
+        | Stmt::Shrink { buffer: name, .. }
         | Stmt::Free(name)
         | Stmt::Store { buffer: name, .. }
         | Stmt::Copy { to: name, .. } => read.contains(name),

@@ -55,7 +55,7 @@ impl Loaded {
         let say = |error: libloading::Error| error.to_string();
         // SAFETY: emitted files have no code that runs when they are loaded.
         let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map_err(say)?;
-        pin_openmp();
+        keep_if_threaded(&library, path);
         // SAFETY: the header gives these symbols these types.
         unsafe {
             let symbol = |part: &str| format!("{name}_{part}");
@@ -174,21 +174,20 @@ impl Drop for Block {
     }
 }
 
-/// Threads of an OpenMP run time sleep between parallel loops, in code that must not go when a library is closed: so
-/// the run time stays, once it is loaded.
-fn pin_openmp() {
+/// A library that uses OpenMP stays, with its run time, until the process ends. The run time's threads sleep between
+/// parallel loops in code that must not go; and clang's run time keeps pointers into the library (the places of its
+/// parallel loops, the lock of its critical sections), which it follows when the process ends. The library's own memory
+/// is small, and loading it again gives the same one.
+fn keep_if_threaded(library: &Library, path: &Path) {
     #[cfg(target_os = "linux")]
-    const FLAGS: c_int = RTLD_NOW | RTLD_LOCAL | 0x4 | 0x1000;
+    const NO_DELETE: c_int = 0x1000;
     #[cfg(not(target_os = "linux"))]
-    const FLAGS: c_int = RTLD_NOW | RTLD_LOCAL | 0x10 | 0x80;
-    for name in [
-        "libgomp.so.1",
-        "libomp.so.5",
-        "libomp.so",
-        "libiomp5.so",
-        "libomp.dylib",
-    ] {
-        // SAFETY: with RTLD_NOLOAD (the first number) nothing is loaded that was not, so no code runs.
-        let _ = unsafe { Library::open(Some(name), FLAGS) };
+    const NO_DELETE: c_int = 0x80;
+    let run_times: [&[u8]; 2] = [b"GOMP_parallel", b"__kmpc_fork_call"];
+    // SAFETY: the symbols are looked for (also in what the library depends on), and not used.
+    let uses = |symbol: &&[u8]| unsafe { library.get::<*const c_void>(*symbol) }.is_ok();
+    if run_times.iter().any(uses) {
+        // SAFETY: the library is loaded already, so no code runs. It is told to stay.
+        let _ = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL | NO_DELETE) };
     }
 }

@@ -13,7 +13,7 @@ use almach_value::{Scalar, ScalarType};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::Command;
-use support::programs::{FAILING, STATEMENTS};
+use support::programs::{CHAINS, FAILING, STATEMENTS};
 use support::recursive::RECURSIVE;
 use support::{OUT, OWNED, buffer, int, room};
 
@@ -242,6 +242,57 @@ fn recursion_is_clean() {
     clean(RECURSIVE, "recursion", &calls);
 }
 
+/// Calls of the procedures whose iterations communicate.
+fn chain_calls() -> Vec<(&'static str, Vec<Passed>)> {
+    let mut calls = Vec::new();
+    for n in [0usize, 1, 5, 60] {
+        let size = n as i64;
+        let (xs, is): (Vec<i64>, Vec<i64>) = (0..size).map(|x| (x * x, x % 3)).unzip();
+        let small: Vec<i32> = (0..size).map(|x| x as i32 * 7 % 11).collect();
+        calls.push(("prefix", vec![int(size), buffer(&xs), room(n), OUT]));
+        calls.push(("halves", vec![int(size), OWNED, OUT]));
+        for bad in [0, n / 2, n] {
+            let early: Vec<bool> = (0..n).map(|at| at > bad).collect();
+            let late: Vec<bool> = (0..n).map(|at| at == bad).collect();
+            calls.push((
+                "fails",
+                vec![int(size), buffer(&early), buffer(&late), room(n), OUT],
+            ));
+        }
+        calls.push((
+            "updates",
+            vec![
+                int(size),
+                int(3),
+                buffer(&is),
+                buffer(&small),
+                buffer(&[0i64; 3]),
+                buffer(&[1u8; 9]),
+                buffer(&[0i32; 6]),
+                buffer(&[false; 3]),
+                buffer(&[0.5f32; 3]),
+                buffer(&[0.5f64; 3]),
+            ],
+        ));
+        calls.push((
+            "claims",
+            vec![
+                int(size),
+                buffer(&is),
+                buffer(&[false; 3]),
+                buffer(&[0i64; 3]),
+                buffer(&[0i32]),
+            ],
+        ));
+    }
+    calls
+}
+
+#[test]
+fn chains_lose_nothing() {
+    clean(CHAINS, "chains", &chain_calls());
+}
+
 /// Operators at the ends of their ranges, where C would be undefined.
 #[test]
 fn operators_are_defined_everywhere() {
@@ -387,6 +438,10 @@ fn threads_do_not_race() {
     ];
     let source = support::emit(&statements, Target::OpenMp);
     let (good, said) = passes(&source, "statements", &main_text(&statements, &calls)).unwrap();
+    assert!(good, "{said}");
+    let chains = support::checked(CHAINS);
+    let source = support::emit(&chains, Target::OpenMp);
+    let (good, said) = passes(&source, "chains", &main_text(&chains, &chain_calls())).unwrap();
     assert!(good, "{said}");
 }
 

@@ -22,6 +22,13 @@ pub(super) enum Task<'p> {
         failed: Option<RunError>,
         body: &'p [Stmt],
     },
+    /// A chain, in order: the next iteration.
+    Chain {
+        index: &'p Name,
+        next: i64,
+        count: i64,
+        body: &'p [Stmt],
+    },
     While {
         condition: &'p Expr,
         body: &'p [Stmt],
@@ -35,20 +42,28 @@ pub(super) enum Task<'p> {
 }
 
 impl<'p> Task<'p> {
-    pub(super) fn counted(index: &'p Name, count: i64, mode: LoopMode, body: &'p [Stmt]) -> Task<'p> {
+    /// A loop whose iterations run one after another; none where they meet at barriers.
+    pub(super) fn counted(index: &'p Name, count: i64, mode: LoopMode, body: &'p [Stmt]) -> Option<Task<'p>> {
         match mode {
-            LoopMode::Seq => Task::Count {
+            LoopMode::Seq => Some(Task::Count {
                 index,
                 next: 0,
                 count,
                 body,
-            },
-            LoopMode::Par | LoopMode::Simd => Task::Parallel {
+            }),
+            LoopMode::Chain => Some(Task::Chain {
+                index,
+                next: 0,
+                count,
+                body,
+            }),
+            LoopMode::Par | LoopMode::Simd => Some(Task::Parallel {
                 index,
                 left: count,
                 failed: None,
                 body,
-            },
+            }),
+            LoopMode::Items => None,
         }
     }
 }
@@ -117,6 +132,27 @@ impl<'a> Machine<'a> {
                 tasks.push(Task::Block(body.iter()));
                 Ok(())
             }
+            Task::Chain {
+                index,
+                next,
+                count,
+                body,
+            } => {
+                if next >= count {
+                    self.traces.leave();
+                    return Ok(());
+                }
+                frame.count(index, next);
+                self.traces.iteration(next);
+                tasks.push(Task::Chain {
+                    index,
+                    next: next + 1,
+                    count,
+                    body,
+                });
+                tasks.push(Task::Block(body.iter()));
+                Ok(())
+            }
             Task::While { condition, body } => {
                 if self.truth(condition, frame)? {
                     tasks.push(Task::While { condition, body });
@@ -155,6 +191,8 @@ impl<'a> Machine<'a> {
                     });
                     return Ok(());
                 }
+                // Its iterations come in order: this failure is the first.
+                Task::Chain { .. } => self.traces.leave(),
                 Task::Block(_) | Task::Count { .. } | Task::While { .. } => {}
             }
         }
@@ -225,7 +263,7 @@ impl<'a> Machine<'a> {
 }
 
 impl Frame {
-    fn count(&mut self, index: &Name, at: i64) {
+    pub(super) fn count(&mut self, index: &Name, at: i64) {
         self.slots
             .insert(index.clone(), Slot::Scalar(Some(Scalar::I64(at))));
     }

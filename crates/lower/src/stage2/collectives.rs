@@ -2,10 +2,37 @@
 
 use super::{Stage, apply, binary, int};
 use almach_dpia::{Data, Nat, Operand, Phrase, PhraseType, Prim, ScanKind, Site, Space, build};
+use almach_prim::Level;
 use almach_value::{BinOp, Scalar, ScalarType, UnOp};
 
 const BOOL: Data = Data::Scalar(ScalarType::Bool);
 const I64: Data = Data::Scalar(ScalarType::I64);
+
+/// Whether stage III has a parallel mechanism for a combinator: at a level of threads, for elements without arrays.
+pub(super) fn has_mechanism(prim: &Prim, datas: &[Data]) -> bool {
+    let (Prim::ScanI(level, _)
+    | Prim::FilterI(level)
+    | Prim::PartitionI(level)
+    | Prim::ScatterI(level, ..)
+    | Prim::PermuteI(level, ..)
+    | Prim::ReduceByIndexI(level, _)) = prim
+    else {
+        return false;
+    };
+    let threads = match level {
+        Level::Par | Level::Grid(_) | Level::Group(_) => true,
+        Level::Seq | Level::Vec | Level::Local(_) => false,
+    };
+    threads && datas.iter().all(is_flat)
+}
+
+fn is_flat(data: &Data) -> bool {
+    match data {
+        Data::Scalar(_) | Data::Index(_) => true,
+        Data::Tuple(parts) => parts.iter().all(is_flat),
+        Data::Array(..) | Data::Vector(..) | Data::Some(..) | Data::Var(_) => false,
+    }
+}
 
 pub(super) fn expand(
     stage: &mut Stage,
@@ -134,7 +161,7 @@ impl Collective<'_> {
     /// Answers first (at the operation's level), then a count, then the elements into a cell of that size.
     fn filter(
         &mut self,
-        level: almach_prim::Level,
+        level: Level,
         halves: Halves,
         function: Phrase,
         array: Phrase,

@@ -129,6 +129,15 @@ impl Generator<'_> {
                 Some((to, from)) => self.move_variable(&to, &from),
                 None => self.bug("a move of something else"),
             },
+            (
+                Prim::ScanI(..)
+                | Prim::FilterI(_)
+                | Prim::PartitionI(_)
+                | Prim::ScatterI(..)
+                | Prim::PermuteI(..)
+                | Prim::ReduceByIndexI(..),
+                _,
+            ) => self.collective(instance, arguments),
             (other, _) => self.bug(format!("`{}` is no command here", other.name())),
         }
     }

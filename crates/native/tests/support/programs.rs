@@ -224,3 +224,110 @@ proc reserve(cells: i64) {
   free block
 }
 "#;
+
+/// Iterations that communicate.
+pub const CHAINS: &str = r#"
+proc prefix(n: i64, xs: read i64, result: write i64, total: out i64) {
+  buffer flag: i32
+  buffer sum: i64
+  alloc flag[n]
+  alloc sum[n]
+  for k < n { flag[k] = 0i32 }
+  chain for c < n {
+    var before: i64 = 7i64
+    if {c} > 0i64 {
+      await flag[c - 1], 1i32
+      before = sum[c - 1]
+    }
+    sum[c] = (before * 3i64) + xs[c]
+    atomic release store flag[c], 1i32
+    result[c] = before
+  }
+  if n > 0i64 { total = sum[n - 1] } else { total = 7i64 }
+  free sum
+  free flag
+}
+
+proc fails(n: i64, early: read bool, late: read bool, result: write i64, done: out bool) {
+  buffer flag: u8
+  buffer sum: i64
+  alloc flag[n]
+  alloc sum[n]
+  for k < n { flag[k] = 0u8 }
+  chain for c < n {
+    buffer own: i64
+    alloc own[c + 1]
+    own[c] = {c}
+    check not(early[c]) else E0811("early {} of {}" 0:5-9, c, n)
+    if {c} > 0i64 {
+      await flag[c - 1], 2u8
+      own[c] = sum[c - 1] + 1i64
+    }
+    sum[c] = own[c]
+    var got: i64
+    call late(c, late[c], out got)
+    atomic release store flag[c], 2u8
+    result[c] = got
+    free own
+  }
+  done = true
+  free sum
+  free flag
+}
+
+proc late(c: i64, bad: bool, result: out i64) {
+  check not(bad) else E0801("late {}" 0:7-8, c)
+  result = c * c
+}
+
+proc updates(n: i64, cells: i64, is: read i64, xs: read i32, big: write i64, small: write u8, wide: write i32, flags: write bool, low: write f32, high: write f64) {
+  par for i < n {
+    let j: i64 = is[i]
+    let x: i32 = xs[i]
+    atomic relaxed add big[j], to_i64(x)
+    atomic relaxed mul small[j], 3u8
+    atomic acquire_release xor small[j + cells], to_u8(x)
+    atomic relaxed and small[j + 2*cells], complement(shl(1u8, to_u8(x & 7i32)))
+    atomic relaxed max wide[j], x
+    atomic release min wide[j + cells], x
+    atomic relaxed or flags[j], x > 5i32
+    atomic relaxed min low[j], to_f32(x)
+    atomic relaxed max high[j], to_f64(x)
+  }
+}
+
+proc claims(n: i64, is: read i64, seen: write bool, count: write i64, again: write i32) {
+  par for i < n {
+    let j: i64 = is[i]
+    atomic relaxed exchange old: bool = seen[j], true
+    if old {
+      atomic relaxed store again[0], 1i32
+    } else {
+      count[j] = count[j] + 1i64
+    }
+    atomic acquire load now: bool = seen[j]
+    check now else E0811("lost {}" 0:1-2, j)
+  }
+}
+
+proc halves(n: i64, result: owned f32, size: out i64) {
+  alloc result[n]
+  for i < n { result[i] = to_f32({i}) }
+  shrink result[n/2]
+  size = {n/2}
+}
+
+proc tasks(n: i64, m: i64, sizes: read i64, bad: read bool, result: write i64) {
+  par for i < n {
+    for j < m {
+      let size: i64 = sizes[i*m + j]
+      buffer row: i64
+      alloc row[size + 1]
+      row[0] = {i*m + j}
+      check not(bad[i*m + j]) else E0811("row {} column {}" 0:5-9, i, j)
+      result[i*m + j] = row[0]
+      free row
+    }
+  }
+}
+"#;

@@ -1,0 +1,391 @@
+//! Combinators whose iterations communicate, at a parallel level: from the combinator straight to Imp.
+//!
+//! `parfor` rightly cannot say what these do, so to the checker of Dpia each of them is an axiom: it checks that what
+//! they are given is passive and of the right type, and trusts the mechanism. What they mean is the reference
+//! implementation in loops of stage II, which also runs where there is nothing to gain: inside another parallel loop, or
+//! with elements that are arrays. The mechanisms here are checked by Imp's interpreter, whose race detector knows what
+//! `release` and `await` order, and by comparison with the reference.
+//!
+//! | combinator | mechanism |
+//! | --- | --- |
+//! | `scanI` | one pass in chunks, each waits for the sum of all before it and hands on its own |
+//! | `filterI`, `partitionI` | one pass in chunks, each waits for the number of elements that come before its own |
+//! | `scatterI`, `permuteI` | the first iteration that takes a cell writes it; conflicts are looked at again, in order |
+//! | `reduceByIndexI` | copies of the bins, combined in order, or atomic updates where any order gives the same |
+
+mod copies;
+mod failing;
+mod filter;
+mod histogram;
+mod scan;
+mod scatter;
+
+pub(crate) use failing::failing_procs;
+
+use super::expressions::index_expr;
+use super::storage::{self, LeafStep, Storage, Tree};
+use super::{Binding, Generator, Parallel, Step};
+use crate::error::Lowering;
+use crate::stage2;
+use almach_base::Name;
+use almach_dpia::{Data, Instance, Phrase, Prim, Space};
+use almach_imp::{AtomicStep, Expr, Index, LoopMode, Order, Stmt};
+use almach_nat::Range;
+use almach_value::{BinOp, Scalar, ScalarType};
+use std::rc::Rc;
+
+/// How the combinators cut their work. Rounding depends on it, so it is part of what a program means, not of a machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Chunks {
+    /// Elements that one iteration of a chain takes.
+    pub elements: u32,
+    /// Copies of the bins of a histogram.
+    pub copies: u32,
+}
+
+impl Default for Chunks {
+    /// A chunk of floats and its results lie in a core's own cache; there are enough copies for the cores of a processor.
+    fn default() -> Chunks {
+        Chunks {
+            elements: 4096,
+            copies: 16,
+        }
+    }
+}
+
+impl Generator<'_> {
+    /// A combinator that stage II kept.
+    pub(crate) fn collective(&mut self, instance: &Instance, arguments: &[&Phrase]) -> Lowering<()> {
+        let operator_fails = match (&instance.prim, arguments.first()) {
+            // Another grouping of an operator that fails may fail where the program would not.
+            (Prim::ScanI(..) | Prim::ReduceByIndexI(..), Some(function)) => self.may_fail(function),
+            _ => false,
+        };
+        if self.parallel == Parallel::Inside || operator_fails {
+            return self.reference(instance, arguments);
+        }
+        let (Some(size), Some(data)) = (instance.nats.first(), instance.datas.first()) else {
+            return self.bug(format!("`{}` without its size", instance.prim.name()));
+        };
+        let of = Elements {
+            size: self.size(size),
+            data: self.index_data(data)?,
+        };
+        let cells = instance.nats.get(1).map(|nat| self.size(nat));
+        match (&instance.prim, arguments, cells) {
+            (Prim::ScanI(_, kind), [function, start, array, out], _) => {
+                self.chained_scan(*kind, &of, function, start, array, out)
+            }
+            (Prim::FilterI(_) | Prim::PartitionI(_), [function, array, out], _) => {
+                self.chained_filter(&of, function, array, out)
+            }
+            (Prim::ScatterI(_, scalar, site), [indices, values, var], Some(cells)) => {
+                self.claimed_scatter(&of, *scalar, site, cells, [indices, values, var])
+            }
+            (Prim::PermuteI(_, scalar, site), [indices, values, out], _) => {
+                self.claimed_permute(&of, *scalar, site, [indices, values, out])
+            }
+            (Prim::ReduceByIndexI(_, scalar), [function, indices, values, var], Some(cells)) => {
+                self.histogram(instance, &of, *scalar, cells, [function, indices, values, var])
+            }
+            _ => self.bug(format!("`{}` without its arguments", instance.prim.name())),
+        }
+    }
+
+    /// The loops that define a combinator.
+    fn reference(&mut self, instance: &Instance, arguments: &[&Phrase]) -> Lowering<()> {
+        let phrase = Phrase::Prim(Box::new(instance.clone()))
+            .apply(arguments.iter().map(|argument| (*argument).clone()));
+        self.next += 1;
+        let loops = stage2::reference(&phrase, format!("t{}", self.next));
+        self.command(&loops)
+    }
+
+    /// A buffer for the time of a combinator.
+    fn scratch(&mut self, stem: &str, ty: ScalarType, size: Index) -> Name {
+        let name = self.fresh(stem);
+        let span = self.span;
+        self.emit(Stmt::Buffer {
+            name: name.clone(),
+            ty,
+            space: almach_imp::Space::Host,
+        });
+        self.emit(Stmt::Alloc {
+            buffer: name.clone(),
+            size,
+            span,
+        });
+        name
+    }
+
+    /// `for i < size { buffer[i] = value }`.
+    fn fill_cells(&mut self, buffer: &Name, size: Index, mode: LoopMode, value: Scalar) -> Lowering<()> {
+        let i = self.fresh("i");
+        self.counted(i.clone(), size, mode, |this| {
+            this.emit(Stmt::Store {
+                buffer: buffer.clone(),
+                index: Index::var(i),
+                value: Expr::Const(value),
+            });
+            Ok(())
+        })
+    }
+
+    /// Memory for a value, declared here.
+    fn variable(&mut self, stem: &str, data: &Data) -> Phrase {
+        let name = self.fresh(stem);
+        let storage = Rc::new(storage::of(data, &name));
+        self.declare(&storage, Space::Any);
+        self.bindings.insert(name.clone(), Binding::Storage(storage));
+        Phrase::Var(name)
+    }
+
+    /// The buffers of a variable are freed.
+    fn end_variable(&mut self, variable: &Phrase) -> Lowering<()> {
+        for leaf in self.cell(variable)?.leaves().into_iter().rev() {
+            if leaf.cells.is_some() {
+                self.emit(Stmt::Free(leaf.name));
+            }
+        }
+        Ok(())
+    }
+
+    /// The scalars of a value under names of their own, each computed once.
+    fn computed_once(
+        &mut self,
+        stem: &str,
+        data: &Data,
+        mut scalar: impl FnMut(&mut Self, Vec<Step>) -> Lowering<Expr>,
+    ) -> Lowering<Phrase> {
+        let name = self.fresh(stem);
+        let storage = storage::of(data, &name);
+        for leaf in storage.leaves() {
+            let value = scalar(self, fields(&leaf.path))?;
+            self.emit(Stmt::Let {
+                name: leaf.name,
+                ty: leaf.ty,
+                value,
+            });
+        }
+        self.bindings
+            .insert(name.clone(), Binding::Storage(Rc::new(storage)));
+        Ok(Phrase::Var(name))
+    }
+
+    /// An element of an array, each scalar of it computed once.
+    fn element(&mut self, of: &Elements, array: &Phrase, at: &Index) -> Lowering<Phrase> {
+        self.computed_once("x", &of.data, |this, fields| {
+            let mut path = vec![Step::At(at.clone())];
+            path.extend(fields);
+            this.read(array, path)
+        })
+    }
+
+    /// What was written to a place of an acceptor.
+    fn written(&mut self, of: &Elements, acceptor: &Phrase, at: &Index) -> Lowering<Phrase> {
+        self.computed_once("y", &of.data, |this, fields| {
+            let mut path = vec![Step::At(at.clone())];
+            path.extend(fields);
+            let place = this.target(acceptor, path)?;
+            match &place.tree {
+                Tree::Scalar(name, _) => Ok(Expr::Var(name.clone())),
+                Tree::Buffer(name, _) => Ok(Expr::Load(name.clone(), this.simplify(&place.offset()))),
+                _ => this.bug("a scalar is read from what is none"),
+            }
+        })
+    }
+
+    /// Writes a value to a place of an acceptor.
+    fn put(&mut self, of: &Elements, acceptor: &Phrase, at: &Index, value: &Phrase) -> Lowering<()> {
+        self.assign(&of.data, acceptor, vec![Step::At(at.clone())], value, Vec::new())
+    }
+
+    /// An acceptor's place under a name.
+    fn place_of(&mut self, acceptor: &Phrase, at: &Index) -> Phrase {
+        let name = self.fresh("o");
+        let alias = Binding::Alias(Rc::new(acceptor.clone()), vec![Step::At(at.clone())]);
+        self.bindings.insert(name.clone(), alias);
+        Phrase::Var(name)
+    }
+
+    /// Runs a function at arguments that are names.
+    fn run<const N: usize>(&mut self, function: &Phrase, arguments: [&Phrase; N]) -> Lowering<()> {
+        let function = self.copy_of(function);
+        let command = stage2::apply(function, arguments.map(|argument| argument.clone()));
+        self.command(&command)
+    }
+
+    /// `{ then }` where the condition holds.
+    fn when(&mut self, condition: Expr, then: impl FnOnce(&mut Self) -> Lowering<()>) -> Lowering<()> {
+        self.either(condition, then, |_| Ok(()))
+    }
+
+    fn either(
+        &mut self,
+        condition: Expr,
+        then: impl FnOnce(&mut Self) -> Lowering<()>,
+        otherwise: impl FnOnce(&mut Self) -> Lowering<()>,
+    ) -> Lowering<()> {
+        match condition {
+            Expr::Const(Scalar::Bool(true)) => return then(self),
+            Expr::Const(Scalar::Bool(false)) => return otherwise(self),
+            _ => {}
+        }
+        let ((), then) = self.capture(then)?;
+        let ((), otherwise) = self.capture(otherwise)?;
+        self.emit(Stmt::If {
+            condition,
+            then,
+            otherwise,
+        });
+        Ok(())
+    }
+
+    /// A loop over chunks, whose iterations `mode` says how to run.
+    fn over_chunks(
+        &mut self,
+        chunking: &Chunking,
+        mode: LoopMode,
+        body: impl FnOnce(&mut Self, &Chunk) -> Lowering<()>,
+    ) -> Lowering<()> {
+        let c = self.fresh("c");
+        let outer = std::mem::replace(&mut self.parallel, Parallel::Inside);
+        let result = self.counted(c.clone(), chunking.count.clone(), mode, |this| {
+            let number = Index::var(c);
+            let start = &chunking.elements * &number;
+            let left = this.simplify(&(&chunking.size - &start));
+            let value = Expr::binary(
+                BinOp::Min,
+                index_expr(left.clone()),
+                index_expr(chunking.elements.clone()),
+            );
+            let length = this.fresh("length");
+            this.emit(Stmt::Let {
+                name: length.clone(),
+                ty: ScalarType::I64,
+                value,
+            });
+            let most = Range::between(Index::one(), chunking.elements.clone());
+            this.ranges.set(length.clone(), most);
+            let length = Index::var(length);
+            this.ranges.assume_nonneg(left - &length);
+            body(
+                this,
+                &Chunk {
+                    number,
+                    start,
+                    length,
+                },
+            )
+        });
+        self.parallel = outer;
+        result
+    }
+
+    /// Chunks of `elements`, the last one shorter.
+    fn chunked(&mut self, size: &Index, elements: Index) -> Chunking {
+        let count = self.div(&(size + &elements - Index::one()), &elements);
+        let count = self.named("chunks", count);
+        Chunking {
+            size: size.clone(),
+            elements,
+            count,
+        }
+    }
+
+    /// An index under a name, unless it is one or a number.
+    fn named(&mut self, stem: &str, index: Index) -> Index {
+        if index.as_var().is_some() || index.as_constant().is_some() {
+            return index;
+        }
+        let name = self.fresh(stem);
+        self.ranges.set(name.clone(), Range::natural());
+        self.emit(Stmt::Let {
+            name: name.clone(),
+            ty: ScalarType::I64,
+            value: Expr::Index(index),
+        });
+        Index::var(name)
+    }
+
+    /// What an iteration of a chain tells the ones behind it: the flags, cleared.
+    fn flags(&mut self, chunking: &Chunking) -> Lowering<Name> {
+        let flags = self.scratch("flag", ScalarType::I32, chunking.count.clone());
+        self.fill_cells(&flags, chunking.count.clone(), LoopMode::Seq, Scalar::I32(0))?;
+        Ok(flags)
+    }
+
+    /// Waits for the iteration before this one.
+    fn await_previous(&mut self, flags: &Name, chunk: &Chunk) {
+        self.emit(Stmt::Await {
+            buffer: flags.clone(),
+            index: chunk.previous(),
+            value: Expr::Const(Scalar::I32(1)),
+        });
+    }
+
+    /// Lets the next iteration see what this one has written.
+    fn publish(&mut self, flags: &Name, chunk: &Chunk) {
+        self.emit(Stmt::Atomic {
+            step: AtomicStep::Store(Expr::Const(Scalar::I32(1))),
+            order: Order::Release,
+            buffer: flags.clone(),
+            index: chunk.number.clone(),
+        });
+    }
+}
+
+/// The elements of a combinator.
+struct Elements {
+    size: Index,
+    data: Data,
+}
+
+struct Chunking {
+    size: Index,
+    /// Elements of a chunk.
+    elements: Index,
+    count: Index,
+}
+
+/// The chunk of an iteration.
+struct Chunk {
+    number: Index,
+    /// The first element, and how many there are: at least one.
+    start: Index,
+    length: Index,
+}
+
+impl Chunk {
+    fn previous(&self) -> Index {
+        &self.number - &Index::one()
+    }
+
+    /// Whether nothing comes before it.
+    fn is_first(&self) -> Expr {
+        Expr::binary(BinOp::Eq, index_expr(self.number.clone()), Expr::int(0))
+    }
+
+    fn is_not_first(&self) -> Expr {
+        Expr::binary(BinOp::Gt, index_expr(self.number.clone()), Expr::int(0))
+    }
+}
+
+/// The fields on the way to a scalar of a flat value.
+fn fields(path: &[LeafStep]) -> Vec<Step> {
+    path.iter()
+        .filter_map(|step| match step {
+            LeafStep::Field(at) => Some(Step::Field(*at)),
+            LeafStep::Lane(_) | LeafStep::Each(_) | LeafStep::EachLane(_) => None,
+        })
+        .collect()
+}
+
+/// The storage of a cell's contents, leaf by leaf.
+fn buffers(storage: &Storage) -> Vec<(Name, ScalarType)> {
+    storage
+        .leaves()
+        .into_iter()
+        .map(|leaf| (leaf.name, leaf.ty))
+        .collect()
+}

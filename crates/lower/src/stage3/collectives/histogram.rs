@@ -1,0 +1,281 @@
+//! Histograms: every part of the elements has bins of its own, which are combined in order; or all share the bins and
+//! update them atomically, where the operator gives the same in any order.
+//!
+//! ```text
+//! if cells * copies < n {
+//!   par for c < copies { own bins of part c }          par for b < cells { bins[b] = bins[b] ⊕ own[0][b] ⊕ own[1][b] … }
+//! } else {
+//!   par for i < n { atomic bins[j] = bins[j] ⊕ x[i] }   or, in order, for i < n { bins[j] = bins[j] ⊕ x[i] }
+//! }
+//! ```
+//!
+//! How many copies there are is no matter of threads, so the grouping is the same on every machine.
+
+use super::super::storage::Tree;
+use super::super::{Generator, Parallel, Step};
+use super::scatter::At;
+use super::{Chunking, Elements};
+use crate::error::Lowering;
+use almach_base::Name;
+use almach_dpia::{Data, Instance, Phrase, Prim};
+use almach_imp::{AtomicStep, Expr, Index, LoopMode, Order, Stmt, exact_in_any_order};
+use almach_value::{BinOp, Scalar, ScalarType};
+
+/// What a histogram is given.
+struct Histogram<'p> {
+    of: &'p Elements,
+    function: &'p Phrase,
+    at: At<'p>,
+    values: &'p Phrase,
+    var: &'p Phrase,
+}
+
+/// Bins of one's own, and how to tell whether one holds anything yet.
+struct Own {
+    bins: Phrase,
+    empty: Empty,
+}
+
+enum Empty {
+    /// It holds what changes nothing.
+    Neutral(Scalar),
+    /// A flag says so.
+    Flag(Name),
+}
+
+impl Generator<'_> {
+    pub(super) fn histogram(
+        &mut self,
+        instance: &Instance,
+        of: &Elements,
+        scalar: ScalarType,
+        cells: Index,
+        [function, indices, values, var]: [&Phrase; 4],
+    ) -> Lowering<()> {
+        let histogram = Histogram {
+            of,
+            function,
+            at: (indices, scalar, &cells),
+            values,
+            var,
+        };
+        let operator = simple_operator(function, &of.data);
+        let copies = Index::constant(self.chunks.copies.into());
+        let few = self.less(&(&copies * &cells), &of.size);
+        self.either(
+            few,
+            |this| this.with_copies(&histogram, operator, &copies),
+            |this| match operator {
+                Some((op, ty)) if exact_in_any_order(op, ty) => this.with_atomics(&histogram, op),
+                _ => this.reference(instance, &[function, indices, values, var]),
+            },
+        )
+    }
+
+    fn with_atomics(&mut self, histogram: &Histogram<'_>, op: BinOp) -> Lowering<()> {
+        let Histogram {
+            of, at, values, var, ..
+        } = *histogram;
+        self.every(of, LoopMode::Par, |this, i| {
+            this.inside_at(at, i, |this, j| {
+                let value = this.read(values, vec![Step::At(i.clone())])?;
+                let place = this.target(var, vec![Step::At(j.clone())])?;
+                let Tree::Buffer(buffer, _) = &place.tree else {
+                    return this.bug("bins that are no array");
+                };
+                this.emit(Stmt::Atomic {
+                    step: AtomicStep::Update(op, value),
+                    order: Order::Relaxed,
+                    buffer: buffer.clone(),
+                    index: this.simplify(&place.offset()),
+                });
+                Ok(())
+            })
+        })
+    }
+
+    fn with_copies(
+        &mut self,
+        histogram: &Histogram<'_>,
+        operator: Option<(BinOp, ScalarType)>,
+        copies: &Index,
+    ) -> Lowering<()> {
+        let Histogram { of, at, .. } = *histogram;
+        let elements = self.div(&(&of.size + copies - Index::one()), copies);
+        let elements = self.named("part", elements);
+        let chunking = self.chunked(&of.size, elements);
+        let all = self.named("bins", at.2 * copies);
+        let bins = self.variable("own", &Data::array(all.clone(), of.data.clone()));
+        let empty = match operator.and_then(|(op, ty)| neutral(op, ty)) {
+            Some(neutral) => Empty::Neutral(neutral),
+            None => Empty::Flag(self.scratch("holds", ScalarType::Bool, all)),
+        };
+        let own = Own { bins, empty };
+        self.fill_copies(histogram, &chunking, &own)?;
+        self.combine_copies(histogram, &chunking.count, &own)?;
+        if let Empty::Flag(flag) = own.empty {
+            self.emit(Stmt::Free(flag));
+        }
+        self.end_variable(&own.bins)
+    }
+
+    fn fill_copies(&mut self, histogram: &Histogram<'_>, chunking: &Chunking, own: &Own) -> Lowering<()> {
+        let Histogram {
+            of,
+            function,
+            at,
+            values,
+            ..
+        } = *histogram;
+        self.over_chunks(chunking, LoopMode::Par, |this, chunk| {
+            let base = at.2 * &chunk.number;
+            let b = this.fresh("b");
+            this.counted(b.clone(), at.2.clone(), LoopMode::Seq, |this| {
+                let bin = &base + &Index::var(b);
+                match &own.empty {
+                    Empty::Neutral(neutral) => {
+                        let neutral = almach_dpia::build::literal(*neutral);
+                        this.put(of, &own.bins, &bin, &neutral)
+                    }
+                    Empty::Flag(flag) => {
+                        this.set_flag(flag, bin, Scalar::Bool(false));
+                        Ok(())
+                    }
+                }
+            })?;
+            let k = this.fresh("k");
+            this.counted(k.clone(), chunk.length.clone(), LoopMode::Seq, |this| {
+                let i = &chunk.start + &Index::var(k);
+                this.inside_at(at, &i, |this, j| {
+                    let bin = &base + j;
+                    let value = this.element(of, values, &i)?;
+                    this.combine_into(of, function, own, &bin, &value)
+                })
+            })
+        })
+    }
+
+    /// `own[bin] = own[bin] ⊕ value`, or the value alone where the bin is empty.
+    fn combine_into(
+        &mut self,
+        of: &Elements,
+        function: &Phrase,
+        own: &Own,
+        bin: &Index,
+        value: &Phrase,
+    ) -> Lowering<()> {
+        let combine = |this: &mut Self| {
+            let present = this.written(of, &own.bins, bin)?;
+            let place = this.place_of(&own.bins, bin);
+            this.run(function, [&present, value, &place])
+        };
+        match &own.empty {
+            Empty::Neutral(_) => combine(self),
+            Empty::Flag(flag) => self.either(Expr::Load(flag.clone(), bin.clone()), combine, |this| {
+                this.put(of, &own.bins, bin, value)?;
+                this.set_flag(flag, bin.clone(), Scalar::Bool(true));
+                Ok(())
+            }),
+        }
+    }
+
+    /// Every bin gets what the copies hold for it, in order.
+    fn combine_copies(&mut self, histogram: &Histogram<'_>, count: &Index, own: &Own) -> Lowering<()> {
+        let Histogram {
+            of,
+            function,
+            at,
+            var,
+            ..
+        } = *histogram;
+        let b = self.fresh("b");
+        let outer = std::mem::replace(&mut self.parallel, Parallel::Inside);
+        let result = self.counted(b.clone(), at.2.clone(), LoopMode::Par, |this| {
+            let b = Index::var(b);
+            let c = this.fresh("c");
+            this.counted(c.clone(), count.clone(), LoopMode::Seq, |this| {
+                let bin = at.2 * &Index::var(c) + &b;
+                let holds = match &own.empty {
+                    Empty::Neutral(_) => Expr::Const(Scalar::Bool(true)),
+                    Empty::Flag(flag) => Expr::Load(flag.clone(), bin.clone()),
+                };
+                this.when(holds, |this| {
+                    let present = this.written(of, var, &b)?;
+                    let value = this.written(of, &own.bins, &bin)?;
+                    let place = this.place_of(var, &b);
+                    this.run(function, [&present, &value, &place])
+                })
+            })
+        });
+        self.parallel = outer;
+        result
+    }
+
+    fn set_flag(&mut self, flag: &Name, index: Index, value: Scalar) {
+        self.emit(Stmt::Store {
+            buffer: flag.clone(),
+            index,
+            value: Expr::Const(value),
+        });
+    }
+}
+
+/// The operator of `\a. \b. \o. o := op a b` on scalars, or of `op b a` where that is the same.
+fn simple_operator(function: &Phrase, data: &Data) -> Option<(BinOp, ScalarType)> {
+    let Data::Scalar(ty) = data else {
+        return None;
+    };
+    let (a, body) = lambda(function)?;
+    let (b, body) = lambda(body)?;
+    let (o, body) = lambda(body)?;
+    let (head, arguments) = body.spine();
+    let (Phrase::Prim(instance), [both]) = (head, arguments.as_slice()) else {
+        return None;
+    };
+    let Phrase::Pair(place, value) = both.unmarked() else {
+        return None;
+    };
+    if instance.prim != Prim::Assign || !is_var(place, o) {
+        return None;
+    }
+    let (head, arguments) = value.spine();
+    let (Phrase::Prim(instance), [left, right]) = (head, arguments.as_slice()) else {
+        return None;
+    };
+    let Prim::Binary(op, _) = instance.prim else {
+        return None;
+    };
+    let given = is_var(left, a) && is_var(right, b);
+    let turned = is_var(left, b) && is_var(right, a) && exact_in_any_order(op, *ty);
+    (given || turned).then_some((op, *ty))
+}
+
+fn lambda(phrase: &Phrase) -> Option<(&Name, &Phrase)> {
+    match phrase.unmarked() {
+        Phrase::Lam(name, _, body) => Some((name, body)),
+        _ => None,
+    }
+}
+
+fn is_var(phrase: &Phrase, name: &Name) -> bool {
+    matches!(phrase.unmarked(), Phrase::Var(found) if found == name)
+}
+
+/// What changes nothing on either side of an operator, bit for bit.
+fn neutral(op: BinOp, ty: ScalarType) -> Option<Scalar> {
+    match op {
+        BinOp::Add => match ty {
+            ScalarType::F32 => Some(Scalar::F32(-0.0)),
+            ScalarType::F64 => Some(Scalar::F64(-0.0)),
+            ScalarType::Bool => None,
+            _ => Some(Scalar::zero(ty)),
+        },
+        BinOp::Or | BinOp::Xor => Some(Scalar::zero(ty)),
+        BinOp::Min | BinOp::Max => match ty {
+            ScalarType::F32 => Some(Scalar::F32(f32::NAN)),
+            ScalarType::F64 => Some(Scalar::F64(f64::NAN)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
