@@ -7,7 +7,8 @@
 //! A recursive procedure waits for the one it calls on a stack of frames, and a parallel loop cannot be left and entered
 //! again. The strategy chooses no level for such an operation; this is for levels that the user wrote.
 //!
-//! Removes: `par` and `simd` of such loops. Introduces: nothing. Guarantees: rule IMP-13.
+//! Removes: `par`, `simd` and `chain` of such loops, and waiting for what is there when iterations come in order.
+//! Introduces: nothing. Guarantees: rule IMP-13.
 
 use crate::tidy::blocks_mut;
 use almach_base::Name;
@@ -28,10 +29,19 @@ fn block(stmts: &mut [Stmt], proc: &Name, groups: &Groups) {
             calls(body, &mut called);
             if called.into_iter().any(|callee| groups.are_together(proc, callee)) {
                 *mode = LoopMode::Seq;
+                without_waiting(body);
             }
         }
         for inner in blocks_mut(stmt) {
             block(inner, proc, groups);
         }
+    }
+}
+
+/// What an earlier iteration publishes is there.
+fn without_waiting(stmts: &mut Vec<Stmt>) {
+    stmts.retain(|stmt| !matches!(stmt, Stmt::Await { .. }));
+    for stmt in stmts {
+        blocks_mut(stmt).into_iter().for_each(without_waiting);
     }
 }
