@@ -383,7 +383,7 @@ fn what_holds_a_fixed_operation_is_not_moved_or_shared() {
            let d: [m]f32 = g {m} (ones)
            in <b, c, d>";
     unchanged(&["fusion"], text);
-    unchanged(&["cse"], text);
+    unchanged(&["common-subexpressions"], text);
     unchanged(&["hoisting"], text);
 }
 

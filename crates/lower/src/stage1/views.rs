@@ -317,14 +317,10 @@ impl Translator<'_> {
             }
         }
         let (body, to) = (self.value(value)?, self.data_of(value)?);
-        Ok(Some(mapped(
-            size,
-            super::types::together(&elements),
-            to,
-            name,
-            body,
-            source,
-        )))
+        let whole = Data::array(size.clone(), to.clone());
+        let view = mapped(size, super::types::together(&elements), to, name, body, source);
+        // A name, since stage II may write it more than once.
+        Ok(Some(self.let_exp("view", &whole, view)))
     }
 
     /// Whether a statement is arithmetic on scalars that cannot fail, and binds no size.
