@@ -298,7 +298,11 @@ impl Translator<'_> {
         if !lambda.context.is_empty() || !lambda.body.stmts.iter().all(|stmt| self.is_arithmetic(stmt)) {
             return Ok(None);
         }
-        let (size, source, elements) = self.zipped(&op.args)?;
+        let (size, arrays) = self.arrays(&op.args)?;
+        if arrays.iter().any(|(_, element)| element.has_rows()) {
+            return Ok(None);
+        }
+        let (source, elements) = super::operations::zipped(&size, &arrays);
         let name = self.fresh("x");
         let x = Phrase::Var(name.clone());
         almach_core::build::enter_params(&mut self.env, &lambda.context, &lambda.params);
@@ -310,7 +314,7 @@ impl Translator<'_> {
             self.values.insert(param.var.clone(), part);
         }
         for stmt in &lambda.body.stmts {
-            let computed = self.expression(&stmt.exp)?;
+            let computed = self.expression(&stmt.exp, &stmt.pattern)?.data;
             almach_core::build::enter_pattern(&mut self.env, &stmt.pattern, &stmt.exp);
             for bound in &stmt.pattern.values {
                 self.values.insert(bound.var.clone(), computed.clone());
