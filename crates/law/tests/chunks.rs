@@ -1,13 +1,14 @@
 //! The parallel mechanisms with chunks of every small size, on Imp's interpreter with its race detector: many chunks
-//! need no large arrays here.
+//! need no large arrays here. And native code with the usual chunks, on several numbers of threads.
 
 #![allow(clippy::unwrap_used)]
 
 use almach_core::interp::Interpreter;
-use almach_driver::back::{Machine, strategy};
+use almach_driver::back::{Machine, Target, c_source, strategy};
 use almach_driver::{NoFiles, front, load};
 use almach_imp::interp::{RunError, run_entry};
 use almach_lower::{Chunks, lower_in_chunks};
+use almach_native::{Library, Toolchain};
 use almach_value::{Value, same};
 
 const PROGRAM: &str = r#"
@@ -72,4 +73,49 @@ fn chunks_of_every_size_give_the_same() {
         }
     }
     assert!(failures > 20, "{failures}");
+}
+
+const FLOATS: &str = r#"
+def xs (n: i64): [n]f32 = map@seq (\i -> f32 (i * 7919 % 1013) / 17 - 29) (iota n)
+
+entry sums (n: i64): []f32 = scan@par (+) 0.25 (xs n)
+entry products (n: i64): []f64 = scan_exclusive@par (*) 1.5 (map@seq (\i -> 1 + f64 (i % 7 - 3) / 1000) (iota n))
+entry pairs (n: i64): [](f32, f32) = scan@par (\a b -> (a.0 + b.0, a.1 * 0.5 + b.1)) (0, 0) (zip (xs n) (reverse (xs n)))
+entry binned (n: i64): []f32 = reduce_by_index@par (replicate 11 0.125f32) (+) 0 (map@seq (\i -> i * i % 13) (iota n)) (xs n)
+entry binned_pairs (n: i64): [](f32, f32) =
+  reduce_by_index@par (replicate 3 (0.5f32, 1f32)) (\a b -> (a.0 + b.0, a.1 + b.1)) (0, 0)
+    (map@seq (\i -> i % 4) (iota n)) (zip (xs n) (reverse (xs n)))
+"#;
+
+/// Floats that round: the same bits on every number of threads, on every run, and on Imp's interpreter.
+#[test]
+fn bits_do_not_depend_on_threads() {
+    let front = front(load("floats.alm", FLOATS, &NoFiles), Vec::new());
+    assert!(!front.has_errors(), "{:?}", front.diagnostics);
+    let strategy = strategy(front.core().unwrap(), Machine::Threads).unwrap();
+    let names: Vec<&str> = strategy.entries.iter().map(|entry| &*entry.name).collect();
+    let lowered = lower_in_chunks(&strategy, &names, Chunks::default()).unwrap();
+    let Ok(toolchain) = Toolchain::find() else {
+        return;
+    };
+    let toolchain = toolchain.with_flags(["-O1"]);
+    for target in [Target::C, Target::OpenMp] {
+        let source = c_source(&lowered, &front.sources, "floats", target).unwrap();
+        let compiled = toolchain.library(&source, target, &[]).unwrap();
+        let mut library = Library::load(&compiled.path, source.interface.clone()).unwrap();
+        for entry in &lowered.entries {
+            for n in [0, 1, 4096, 4097, 12289, 20011] {
+                let arguments = [Value::from(n as i64)];
+                let expected = run_entry(&lowered.imp, entry, &arguments).unwrap();
+                for threads in [1, 2, 3, 8] {
+                    library.set_threads(threads);
+                    for _ in 0..5 {
+                        let found = library.call_entry(entry, &arguments).unwrap();
+                        let what = format!("{} {n} on {threads} threads, {target:?}", entry.name);
+                        assert!(same(&expected, &found), "{what}");
+                    }
+                }
+            }
+        }
+    }
 }

@@ -55,7 +55,7 @@ impl Loaded {
         let say = |error: libloading::Error| error.to_string();
         // SAFETY: emitted files have no code that runs when they are loaded.
         let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map_err(say)?;
-        keep_if_threaded(&library, path);
+        keep_what_threads_need(&library, path);
         // SAFETY: the header gives these symbols these types.
         unsafe {
             let symbol = |part: &str| format!("{name}_{part}");
@@ -174,20 +174,24 @@ impl Drop for Block {
     }
 }
 
-/// A library that uses OpenMP stays, with its run time, until the process ends. The run time's threads sleep between
-/// parallel loops in code that must not go; and clang's run time keeps pointers into the library (the places of its
-/// parallel loops, the lock of its critical sections), which it follows when the process ends. The library's own memory
-/// is small, and loading it again gives the same one.
-fn keep_if_threaded(library: &Library, path: &Path) {
+/// What must stay of a library that uses OpenMP, until the process ends, when it is closed.
+///
+/// The run time always: its threads sleep between parallel loops, in its code. With gcc's that is enough: a thread has left
+/// the library's code before the loop's last barrier, nothing in the run time points into the library, and its critical
+/// sections have their lock in the run time. Clang's keeps pointers to the places of parallel loops and to the locks of
+/// critical sections, which are the library's, and follows them when the process ends: there the library stays as well.
+fn keep_what_threads_need(library: &Library, path: &Path) {
     #[cfg(target_os = "linux")]
     const NO_DELETE: c_int = 0x1000;
     #[cfg(not(target_os = "linux"))]
     const NO_DELETE: c_int = 0x80;
-    let run_times: [&[u8]; 2] = [b"GOMP_parallel", b"__kmpc_fork_call"];
     // SAFETY: the symbols are looked for (also in what the library depends on), and not used.
-    let uses = |symbol: &&[u8]| unsafe { library.get::<*const c_void>(*symbol) }.is_ok();
-    if run_times.iter().any(uses) {
-        // SAFETY: the library is loaded already, so no code runs. It is told to stay.
-        let _ = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL | NO_DELETE) };
-    }
+    let has = |symbol: &str| unsafe { library.get::<*const c_void>(symbol) }.is_ok();
+    let stays = match (has("__kmpc_fork_call"), has("GOMP_parallel")) {
+        (true, _) => path,
+        (false, true) => Path::new("libgomp.so.1"),
+        (false, false) => return,
+    };
+    // SAFETY: it is loaded already, so no code runs. It is told to stay.
+    let _ = unsafe { Library::open(Some(stays), RTLD_NOW | RTLD_LOCAL | NO_DELETE) };
 }
