@@ -41,6 +41,6 @@ fn fails(phrase: &Phrase, failing: &HashSet<Name>) -> bool {
 impl Generator<'_> {
     /// Whether running a phrase may fail, but for lack of memory.
     pub(super) fn may_fail(&self, phrase: &Phrase) -> bool {
-        fails(phrase, &self.failing)
+        fails(phrase, self.failing)
     }
 }
