@@ -246,6 +246,7 @@ fn for_each_index<'e>(indices: &'e [IndexArg], visit: &mut dyn FnMut(&'e Expr)) 
             IndexArg::Slice {
                 begin,
                 end,
+                bound: _,
                 step,
                 span: _,
             } => [begin, end, step].into_iter().flatten().for_each(&mut *visit),

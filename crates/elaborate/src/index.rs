@@ -9,7 +9,7 @@ use crate::{Elaborator, Res};
 use almach_base::Span;
 use almach_core::{Atom, Dim, Exp, InPlace, SlicePart, Type};
 use almach_prim::{Annotation, Prim};
-use almach_types::tree::{self, Expr, IndexArg};
+use almach_types::tree::{self, Expr, IndexArg, SliceBound};
 use almach_value::{BinOp, Scalar, UnOp};
 
 /// An index with its parts evaluated, none filled in.
@@ -18,6 +18,7 @@ enum Part {
     Slice {
         begin: Option<Atom>,
         end: Option<Atom>,
+        bound: SliceBound,
         step: Option<Atom>,
         span: Span,
     },
@@ -83,11 +84,13 @@ impl<'a> Elaborator<'a> {
                 IndexArg::Slice {
                     begin,
                     end,
+                    bound,
                     step,
                     span,
                 } => Part::Slice {
                     begin: self.bound(begin.as_ref(), env)?,
                     end: self.bound(end.as_ref(), env)?,
+                    bound: *bound,
                     step: self.bound(step.as_ref(), env)?,
                     span: *span,
                 },
@@ -146,7 +149,20 @@ impl<'a> Elaborator<'a> {
                 }
                 Part::Slice {
                     begin,
+                    end: Some(count),
+                    bound: SliceBound::Count,
+                    step,
+                    span,
+                } => {
+                    let begin = begin.unwrap_or_else(|| i64_atom(0));
+                    let step = step.unwrap_or_else(|| i64_atom(1));
+                    self.step_is_not_zero(&step, span)?;
+                    SlicePart::Slice { begin, count, step }
+                }
+                Part::Slice {
+                    begin,
                     end,
+                    bound: _,
                     step,
                     span,
                 } => {
@@ -231,12 +247,7 @@ impl<'a> Elaborator<'a> {
         step: Atom,
         span: Span,
     ) -> Res<SlicePart> {
-        let moves = self.emit_binary(BinOp::Ne, step.clone(), i64_atom(0), span)?;
-        let check = Exp::Assert {
-            condition: moves,
-            text: "the step of a slice is not zero".into(),
-        };
-        self.emit(check, "checked", span)?;
+        self.step_is_not_zero(&step, span)?;
         let up = self.emit_binary(BinOp::Gt, step.clone(), i64_atom(0), span)?;
         let of = |part: SlicePart| match part {
             SlicePart::Slice { begin, count, .. } => Ok(Static::Tuple(
@@ -258,6 +269,20 @@ impl<'a> Elaborator<'a> {
             count: self.atom(&count, span)?,
             step,
         })
+    }
+
+    /// A check, unless the step is known.
+    fn step_is_not_zero(&mut self, step: &Atom, span: Span) -> Res<()> {
+        if matches!(step, Atom::Const(Scalar::I64(value)) if *value != 0) {
+            return Ok(());
+        }
+        let moves = self.emit_binary(BinOp::Ne, step.clone(), i64_atom(0), span)?;
+        let check = Exp::Assert {
+            condition: moves,
+            text: "the step of a slice is not zero".into(),
+        };
+        self.emit(check, "checked", span)?;
+        Ok(())
     }
 
     fn difference(&mut self, left: Atom, right: Atom, span: Span) -> Res<Atom> {

@@ -309,14 +309,25 @@ pub enum InPlace {
     WherePossible,
 }
 
+/// Where a slice stops.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SliceBound {
+    /// `b:e`: before this position.
+    Before,
+    /// `b:+n`: after so many elements.
+    Count,
+}
+
 #[derive(Clone, PartialEq, Debug)]
 #[allow(clippy::large_enum_variant)]
 pub enum IndexArg {
     At(Expr),
-    /// `b:e:s`; every part may be left out.
+    /// `b:e:s` or `b:+n:s`; every part may be left out.
     Slice {
         begin: Option<Expr>,
         end: Option<Expr>,
+        /// What `end` says.
+        bound: SliceBound,
         step: Option<Expr>,
         span: Span,
     },

@@ -184,6 +184,7 @@ impl EraseSpans for IndexArg {
             IndexArg::Slice {
                 begin,
                 end,
+                bound: _,
                 step,
                 span,
             } => erase!(begin, end, step, span),

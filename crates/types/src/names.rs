@@ -59,7 +59,8 @@ pub(crate) struct AliasEntry<'a> {
 pub(crate) struct Namespace {
     pub values: HashMap<Name, (Value, Span)>,
     pub types: HashMap<Name, (TypeName, Span)>,
-    pub constructors: HashMap<Name, (DataId, u32, Span)>,
+    /// Several types may have a constructor of one name: `T.C` says which.
+    pub constructors: HashMap<Name, Vec<(DataId, u32, Span)>>,
     /// Files imported without `as`.
     pub open: Vec<usize>,
     pub qualified: HashMap<Name, usize>,
@@ -158,16 +159,13 @@ impl<'a> Checker<'a> {
         self.declare_type(&decl.name, TypeName::Data(id), space);
         for (at, constructor) in decl.constructors.iter().enumerate() {
             let name = &constructor.name;
-            match space.constructors.get(&name.name) {
+            let same = space.constructors.entry(name.name.clone()).or_default();
+            match same.iter().find(|(data, ..)| *data == id) {
                 Some((_, _, first)) => {
                     let first = *first;
                     self.duplicate("constructor", name, first);
                 }
-                None => {
-                    space
-                        .constructors
-                        .insert(name.name.clone(), (id, at as u32, name.span));
-                }
+                None => same.push((id, at as u32, name.span)),
             }
         }
     }
@@ -318,12 +316,74 @@ impl<'a> Checker<'a> {
     }
 
     pub fn lookup_constructor(&mut self, path: &ast::Path) -> Option<(DataId, u32)> {
-        self.lookup(path, |space, name| {
-            space
-                .constructors
-                .get(name)
-                .map(|(data, at, span)| ((*data, *at), *span))
-        })
+        if let Some(data) = self.constructors_type(path) {
+            let mut all = self
+                .namespaces
+                .iter()
+                .filter_map(|space| space.constructors.get(&path.name.name));
+            return all.find_map(|same| {
+                let (_, at, _) = same.iter().find(|(of, ..)| *of == data)?;
+                Some((data, *at))
+            });
+        }
+        let found = self.lookup(path, |space, name| {
+            let (data, at, span) = space.constructors.get(name)?.first()?;
+            Some(((*data, *at), *span))
+        })?;
+        self.refuse_shared_constructor(path, found.0);
+        Some(found)
+    }
+
+    /// The type in `T.C`, where `T` is no import.
+    fn constructors_type(&mut self, path: &ast::Path) -> Option<DataId> {
+        let qualifier = path.qualifier.as_ref()?;
+        let own = self.namespaces.get(self.module)?;
+        if own.qualified.contains_key(&qualifier.name) {
+            return None;
+        }
+        let of_type = ast::Path {
+            qualifier: None,
+            name: qualifier.clone(),
+            span: qualifier.span,
+        };
+        match self.lookup_type(&of_type)? {
+            TypeName::Data(data) => Some(data),
+            TypeName::Alias(_) => None,
+        }
+    }
+
+    /// A constructor of several types of one file, without the type it is meant of.
+    fn refuse_shared_constructor(&mut self, path: &ast::Path, found: DataId) {
+        let name = &path.name.name;
+        let mut spaces = self
+            .namespaces
+            .iter()
+            .filter_map(|space| space.constructors.get(name));
+        let Some(same) = spaces.find(|same| same.iter().any(|(data, ..)| *data == found)) else {
+            return;
+        };
+        if same.len() < 2 {
+            return;
+        }
+        let type_name = |data: &DataId| match self.data.get(data.0 as usize) {
+            Some(def) => def.name.clone(),
+            None => Name::from("T"),
+        };
+        let places: Vec<(Name, Span)> = same
+            .iter()
+            .map(|(data, _, span)| (type_name(data), *span))
+            .collect();
+        let mut diagnostic = Diagnostic::error(
+            codes::AMBIGUOUS_NAME,
+            path.span,
+            format!("several types have a constructor `{name}`"),
+        )
+        .label("which one is meant?");
+        let written: Vec<String> = places.iter().map(|(ty, _)| format!("`{ty}.{name}`")).collect();
+        for (ty, span) in &places {
+            diagnostic = diagnostic.also(*span, format!("one of `{ty}`"));
+        }
+        self.report(diagnostic.help(format!("write {}", written.join(" or "))));
     }
 
     /// The names that could have been meant: of this file, its imports and the prelude.
@@ -370,9 +430,9 @@ impl<'a> Checker<'a> {
 
     fn qualifier_is_known(&self, path: &ast::Path) -> bool {
         path.qualifier.as_ref().is_none_or(|qualifier| {
-            self.namespaces
-                .get(self.module)
-                .is_some_and(|space| space.qualified.contains_key(&qualifier.name))
+            self.namespaces.get(self.module).is_some_and(|space| {
+                space.qualified.contains_key(&qualifier.name) || space.types.contains_key(&qualifier.name)
+            })
         })
     }
 

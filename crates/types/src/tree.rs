@@ -11,6 +11,7 @@
 use almach_base::{Name, Span};
 use almach_nat::Poly;
 use almach_prim::{Annotation, Prim, ScalarFunction};
+pub use almach_syntax::ast::SliceBound;
 use almach_value::{BinOp, ScalarType, UnOp};
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
@@ -306,6 +307,7 @@ pub enum IndexArg {
     Slice {
         begin: Option<Expr>,
         end: Option<Expr>,
+        bound: SliceBound,
         step: Option<Expr>,
         span: Span,
     },

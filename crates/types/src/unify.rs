@@ -387,7 +387,24 @@ impl Solver {
         below(self, from, to, false)
     }
 
-    /// Makes types equal up to sizes: for comparisons and for `:>`.
+    /// Makes types equal up to sizes, and up to whether components have names: for `:>`.
+    pub fn unify_coercible(&mut self, a: &Type, b: &Type) -> Unified {
+        let (a, b) = (self.head(a).clone(), self.head(b).clone());
+        match (&a, &b) {
+            (Type::Array(_, s), Type::Array(_, t)) => self.unify_coercible(s, t),
+            (Type::Tuple(_) | Type::Record(_), Type::Tuple(_) | Type::Record(_)) => {
+                let (xs, ys) = (components(&a), components(&b));
+                if xs.len() != ys.len() {
+                    return Err(Mismatch::Types);
+                }
+                let mut pairs = xs.into_iter().zip(ys);
+                pairs.try_for_each(|(x, y)| self.unify_coercible(x, y))
+            }
+            _ => self.unify_shapes(&a, &b),
+        }
+    }
+
+    /// Makes types equal up to sizes: for comparisons.
     pub fn unify_shapes(&mut self, a: &Type, b: &Type) -> Unified {
         let (a, b) = (self.head(a).clone(), self.head(b).clone());
         match (&a, &b) {
@@ -422,6 +439,15 @@ impl Solver {
             Dim::Size(_) => Dim::Size(self.fresh_size(Flavour::Flexible, span)),
             Dim::Unknown => Dim::Unknown,
         })
+    }
+}
+
+/// What a tuple or record is made of, in order. Records with the same fields have them in one order.
+pub(crate) fn components(ty: &Type) -> Vec<&Type> {
+    match ty {
+        Type::Tuple(parts) => parts.iter().collect(),
+        Type::Record(fields) => fields.iter().map(|(_, ty)| ty).collect(),
+        _ => Vec::new(),
     }
 }
 

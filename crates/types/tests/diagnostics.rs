@@ -27,9 +27,10 @@ const MISTAKES: &[(&str, &str)] = &[
         "duplicate_definition",
         "def area r = r * r\ndef area w h = w * h\n",
     ),
+    ("duplicate_constructor", "data A = One | Two | One\n"),
     (
-        "duplicate_constructor",
-        "data A = One | Two\ndata B = Two | Three\n",
+        "constructor_of_several_types",
+        "data A = One | Two\ndata B = Two | Three\ndef f (): B = Two\n",
     ),
     ("duplicate_parameter", "def f x (y, x) = x + y\n"),
     (

@@ -4,7 +4,7 @@ use super::doc::{Doc, Lines, align, choice, concat, group, group_as, nest, text}
 use super::leaf::string_text;
 use super::types::{Place, brackets};
 use super::{Parens, Printer};
-use crate::ast::{BinaryOp, Expr, ExprKind, Ident, InPlace, IndexArg, UnaryOp};
+use crate::ast::{BinaryOp, Expr, ExprKind, Ident, InPlace, IndexArg, SliceBound, UnaryOp};
 use crate::operator::{self, Associativity, Precedence, precedence_of};
 use almach_value::UnOp;
 use std::rc::Rc;
@@ -207,13 +207,18 @@ impl Printer<'_> {
             IndexArg::Slice {
                 begin,
                 end,
+                bound,
                 step,
                 span,
             } => {
                 let lead = self.comments.before(span.start);
                 let begin = self.slice_part(begin.as_ref());
                 let end = self.slice_part(end.as_ref());
-                let mut docs = vec![lead, begin, text(":"), end];
+                let colon = match bound {
+                    SliceBound::Before => ":",
+                    SliceBound::Count => ":+",
+                };
+                let mut docs = vec![lead, begin, text(colon), end];
                 if step.is_some() {
                     docs.push(text(":"));
                     docs.push(self.slice_part(step.as_ref()));

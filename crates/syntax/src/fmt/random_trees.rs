@@ -243,11 +243,18 @@ impl Trees<'_> {
     }
 
     fn index(&mut self, size: usize) -> IndexArg {
-        match self.random.below(2) {
+        match self.random.below(3) {
             0 => IndexArg::At(self.expr(size)),
-            _ => IndexArg::Slice {
+            choice => IndexArg::Slice {
                 begin: self.maybe(|trees| trees.expr(size / 2)),
-                end: self.maybe(|trees| trees.expr(size / 2)),
+                end: match choice {
+                    1 => self.maybe(|trees| trees.expr(size / 2)),
+                    _ => Some(self.expr(size / 2)),
+                },
+                bound: match choice {
+                    1 => SliceBound::Before,
+                    _ => SliceBound::Count,
+                },
                 step: self.maybe(|trees| trees.expr(size / 2)),
                 span: Span::NONE,
             },

@@ -1,7 +1,7 @@
 //! Expressions made of operators, applications and atoms.
 
 use super::{Bar, Parse, Parser};
-use crate::ast::{BinaryOp, Expr, ExprKind, InPlace, IndexArg, UnaryOp};
+use crate::ast::{BinaryOp, Expr, ExprKind, InPlace, IndexArg, SliceBound, UnaryOp};
 use crate::codes;
 use crate::literal;
 use crate::operator::{self, Associativity, Infix, Precedence};
@@ -327,7 +327,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What stands between the brackets of `a[i, b:e:s]`.
+    /// What stands between the brackets of `a[i, b:e:s, b:+n:s]`.
     pub(super) fn index_args(&mut self, open: usize) -> Parse<Vec<IndexArg>> {
         let mut arguments = Vec::new();
         loop {
@@ -349,7 +349,14 @@ impl Parser<'_> {
                 None => Err(self.unexpected("an index")),
             };
         }
+        let bound = match self.eat(Tok::Plus) {
+            true => SliceBound::Count,
+            false => SliceBound::Before,
+        };
         let end = self.slice_part()?;
+        if bound == SliceBound::Count && end.is_none() {
+            return Err(self.unexpected("the number of elements"));
+        }
         let step = if self.eat(Tok::Colon) {
             self.slice_part()?
         } else {
@@ -358,6 +365,7 @@ impl Parser<'_> {
         Ok(IndexArg::Slice {
             begin,
             end,
+            bound,
             step,
             span: self.since(start),
         })

@@ -157,7 +157,19 @@ fn index_shape(index: &IndexArg) -> String {
     let part = |part: &Option<Expr>| part.as_ref().map_or(String::new(), expr_shape);
     match index {
         IndexArg::At(index) => expr_shape(index),
-        IndexArg::Slice { begin, end, step, .. } => format!("{}:{}:{}", part(begin), part(end), part(step)),
+        IndexArg::Slice {
+            begin,
+            end,
+            bound,
+            step,
+            ..
+        } => {
+            let colon = match bound {
+                SliceBound::Before => ":",
+                SliceBound::Count => ":+",
+            };
+            format!("{}{colon}{}:{}", part(begin), part(end), part(step))
+        }
     }
 }
 

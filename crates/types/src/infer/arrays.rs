@@ -205,12 +205,16 @@ impl Checker<'_> {
                 ast::IndexArg::Slice {
                     begin,
                     end,
+                    bound,
                     step,
                     span,
                 } => {
                     let mut part = |e: &Option<ast::Expr>| e.as_ref().map(|e| self.infer_position(e));
                     let (begin, end, step) = (part(begin), part(end), part(step));
-                    let size = self.slice_size(&dim, [&begin, &end, &step]);
+                    let size = match bound {
+                        ast::SliceBound::Before => self.slice_size(&dim, [&begin, &end, &step]),
+                        ast::SliceBound::Count => end.as_ref().and_then(|count| self.size_of(count)),
+                    };
                     let size = match size {
                         Some(size) => Dim::Size(size),
                         // Below another slice every row of a jagged array keeps a size of its own.
@@ -221,6 +225,7 @@ impl Checker<'_> {
                     typed.push(IndexArg::Slice {
                         begin,
                         end,
+                        bound: *bound,
                         step,
                         span: *span,
                     });

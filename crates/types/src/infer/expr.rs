@@ -7,6 +7,7 @@ use crate::solver::Flavour;
 use crate::tree::{
     Constraint, ConstructorForm, Dim, Expr, ExprKind, FunctionType, Pattern, PatternKind, Type,
 };
+use crate::unify::components;
 use almach_base::codes::types as codes;
 use almach_base::{Diagnostic, Name, Span};
 use almach_nat::Poly;
@@ -317,7 +318,7 @@ impl Checker<'_> {
             bound: None,
         };
         self.solver.cause = cause.clone();
-        if let Err(mismatch) = self.solver.unify_shapes(&inner.ty, &wanted) {
+        if let Err(mismatch) = self.solver.unify_coercible(&inner.ty, &wanted) {
             self.report_mismatch(&cause, &mismatch);
         }
         self.keep_sizes(&inner.ty, &wanted);
@@ -342,8 +343,9 @@ impl Checker<'_> {
                 }
                 self.keep_sizes(s, t);
             }
-            (Type::Tuple(xs), Type::Tuple(ys)) => {
-                xs.iter().zip(ys).for_each(|(x, y)| self.keep_sizes(x, y));
+            (Type::Tuple(_) | Type::Record(_), Type::Tuple(_) | Type::Record(_)) => {
+                let (xs, ys) = (components(&pair.0), components(&pair.1));
+                xs.into_iter().zip(ys).for_each(|(x, y)| self.keep_sizes(x, y));
             }
             _ => {}
         }
