@@ -5,6 +5,7 @@ use almach_base::{Diagnostic, Name, SourceMap};
 use almach_core::Program;
 use almach_core::check::Checked;
 use almach_elaborate::{Options, elaborate};
+use almach_strategy::hierarchy::check_levels;
 use almach_syntax::ast;
 use almach_types::{DefType, check_program, tree};
 
@@ -92,6 +93,10 @@ impl Front {
         let Some(typed) = &self.typed else {
             return Err(self.diagnostics.clone());
         };
-        elaborate(typed, &Options::default())
+        let core = elaborate(typed, &Options::default())?;
+        match check_levels(&core).as_slice() {
+            [] => Ok(core),
+            wrong => Err(wrong.to_vec()),
+        }
     }
 }

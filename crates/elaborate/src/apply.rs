@@ -41,7 +41,7 @@ impl<'a> Elaborator<'a> {
         }
         let arity = self.arity(function, span)?;
         if args.len() < arity {
-            return Ok(Static::function(Function::Partial(function.clone(), args)));
+            return Ok(Static::function(Function::Partial(function.clone(), args, span)));
         }
         let more = args.split_off(arity);
         let result = self.apply_saturated(function, args, span)?;
@@ -53,7 +53,7 @@ impl<'a> Elaborator<'a> {
         Ok(match function {
             Function::Lambda(closure) => closure.params.len(),
             Function::Def(def) => self.def_arity(def, span)?,
-            Function::Partial(function, given) => self.arity(function, span)?.saturating_sub(given.len()),
+            Function::Partial(function, given, _) => self.arity(function, span)?.saturating_sub(given.len()),
             Function::Prim { prim, arrays, ty, .. } => crate::prims::arity(*prim, *arrays, &ty.ty),
             Function::Scalar(ScalarFunction::Unary(_) | ScalarFunction::Cast, _) => 1,
             Function::Scalar(ScalarFunction::Binary(_), _) => 2,
@@ -90,9 +90,9 @@ impl<'a> Elaborator<'a> {
         match &**function {
             Function::Lambda(closure) => self.call_closure(closure, args, span),
             Function::Def(at) => self.call_def(at, args, span),
-            Function::Partial(function, given) => {
+            Function::Partial(function, given, place) => {
                 let args = given.iter().cloned().chain(args).collect();
-                self.apply_function(function, args, span)
+                self.apply_function(function, args, written(function, *place, span))
             }
             Function::Prim {
                 prim,
@@ -224,5 +224,13 @@ impl<'a> Elaborator<'a> {
             },
         };
         self.emit_value(exp, "c", span)
+    }
+}
+
+/// Where an operation that got its first arguments at `place` and the last at `span` was written.
+pub(crate) fn written(function: &Function<'_>, place: Span, span: Span) -> Span {
+    match function {
+        Function::Prim { .. } if !place.is_none() => place,
+        _ => span,
     }
 }

@@ -321,8 +321,9 @@ impl<'a> Elaborator<'a> {
                 Function::Lambda(closure) if closure.params.len() == args.len() => {
                     return self.inline_closure(closure, args);
                 }
-                Function::Partial(inner, given) => {
+                Function::Partial(inner, given, place) => {
                     let args = given.iter().cloned().chain(args).collect();
+                    let span = crate::apply::written(inner, *place, span);
                     return self.apply_in_place(&Static::Function(inner.clone()), args, span);
                 }
                 _ => {}

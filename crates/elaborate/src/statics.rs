@@ -4,6 +4,7 @@
 use crate::map::Map;
 use crate::template::{Leaf, Template};
 use crate::ty::SizedTy;
+use almach_base::Span;
 use almach_core as core;
 use almach_prim::{Annotation, Prim, ScalarFunction};
 use almach_types::tree::{ConstructorForm, Def, Expr, Operator, Pattern, Var};
@@ -68,7 +69,8 @@ pub(crate) struct Scope<'a> {
 pub(crate) enum Function<'a> {
     Lambda(Closure<'a>),
     Def(DefAt<'a>),
-    Partial(Rc<Function<'a>>, Vec<Static<'a>>),
+    /// Some of the arguments, and where they were given.
+    Partial(Rc<Function<'a>>, Vec<Static<'a>>, Span),
     Prim {
         prim: Prim,
         annotation: Annotation,

@@ -10,6 +10,7 @@
 use crate::Elaborator;
 use crate::statics::{Alternative, Chosen, Closure, DefAt, Env, Function, Home, Scope, Slot, Static};
 use crate::ty::{SizedTy, Ty};
+use almach_base::Span;
 use almach_core as core;
 use almach_prim::{Annotation, Prim, ScalarFunction};
 use almach_types::tree::{ConstructorForm, Def, Expr, Operator, Pattern, Var};
@@ -217,7 +218,7 @@ impl<'a> Elaborator<'a> {
                 env: self.closure_template(closure, parts),
             },
             Function::Def(def) => self.def_template(def, parts),
-            Function::Partial(function, args) => Template::Partial(
+            Function::Partial(function, args, _) => Template::Partial(
                 Box::new(self.template(&Static::Function(function.clone()), parts)),
                 args.iter().map(|arg| self.template(arg, parts)).collect(),
             ),
@@ -407,7 +408,8 @@ impl<'l, 'a> Instantiation<'l, 'a> {
                     Static::Function(function) => function,
                     _ => Rc::new(Function::Identity),
                 };
-                Function::Partial(function, args.iter().map(|arg| self.value(arg)).collect())
+                let args = args.iter().map(|arg| self.value(arg)).collect();
+                Function::Partial(function, args, Span::NONE)
             }
             Template::Prim {
                 prim,

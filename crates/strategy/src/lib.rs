@@ -14,13 +14,14 @@
 //! - [`levels`](mod@levels): the outermost operation goes to threads, the innermost to the lanes of a processor.
 //! - [`producers`](mod@producers): what feeds a reduction is computed where it is used.
 //! - [`reductions`](mod@reductions): chunks for threads. [`lanes`](mod@lanes): lanes and accumulators.
-//! - [`sources`](mod@sources): what feeds a scan, a filter or a histogram is computed where it is read.
+//! - [`hierarchy`]: which levels may stand inside which, checked on what the user wrote.
 //! - [`interchange`](mod@interchange): rows on the outside, where an access would stride.
 //! - [`operator`](mod@operator): which operators may be reordered. [`cost`](mod@cost): how much work a function is.
 
 mod calls;
 mod cost;
 mod decision;
+pub mod hierarchy;
 mod interchange;
 mod lanes;
 mod levels;
@@ -28,7 +29,6 @@ mod operator;
 mod producers;
 mod recursion;
 mod reductions;
-mod sources;
 mod write;
 
 pub use decision::{Choice, Decision};
