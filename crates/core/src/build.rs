@@ -177,7 +177,8 @@ impl Builder {
     /// Statements that compute a size, and the atom that holds it.
     pub fn size_atom(&mut self, size: &Size, span: Span) -> Typed<Atom> {
         let mut sum: Option<Atom> = None;
-        for (monomial, coefficient) in size.terms() {
+        let (added, taken): (Vec<_>, Vec<_>) = size.terms().iter().partition(|(_, by)| *by > 0);
+        for (monomial, coefficient) in added.into_iter().chain(taken) {
             let mut product: Option<Atom> = None;
             for (factor, power) in monomial.factors() {
                 let factor = self.size_factor(factor, span)?;

@@ -1,11 +1,11 @@
 //! From Core to C.
 
 use almach_base::{Diagnostic, SourceMap, compiler_bug};
-use almach_core::check::{Checked, check};
+use almach_core::check::{CheckFailure, Checked, check};
 use almach_core::{Entry, Program};
 use almach_emit::{CSource, Export, Options, emit_c};
 use almach_lower::lower;
-use almach_rewrite::{Log, pipelines, run};
+use almach_rewrite::{Log, inlining, pipelines, run};
 use almach_strategy::{Chosen, choose};
 
 pub use almach_emit::Target;
@@ -27,7 +27,20 @@ pub fn strategy(core: Checked<Program>, machine: Machine) -> Result<Checked<Prog
 
 /// Core after the rewrites.
 pub fn rewritten(core: Checked<Program>) -> Result<Checked<Program>, Vec<Diagnostic>> {
-    run(core, pipelines::STANDARD, &mut Log::default()).map_err(|failure| vec![failure.diagnostic])
+    standard(core, &mut Log::default()).map_err(|failure| vec![failure.diagnostic])
+}
+
+/// The standard rewrites. Functions that have become small enough to be inlined are, until there are none.
+fn standard(core: Checked<Program>, log: &mut Log) -> Result<Checked<Program>, Box<CheckFailure>> {
+    const ROUNDS: usize = 4;
+    let mut program = run(core, pipelines::STANDARD, log)?;
+    for _ in 1..ROUNDS {
+        if !inlining::has_work(&program) {
+            break;
+        }
+        program = run(program, pipelines::STANDARD, log)?;
+    }
+    Ok(program)
 }
 
 /// A rewritten program with a level on every operation.
@@ -41,7 +54,10 @@ fn decided(
 ) -> Result<(Checked<Program>, Vec<Decision>), Vec<Diagnostic>> {
     let Chosen { program, decisions } =
         choose(rewritten.into_inner(), machine).map_err(|diagnostic| vec![*diagnostic])?;
-    let program = check(program, "strategy").map_err(|failure| vec![failure.diagnostic])?;
+    let program = check(program, "strategy")
+        // What was written is tidied as what a user writes is: a strategy program that comes back as source stays what it is.
+        .and_then(|program| standard(program, &mut Log::default()))
+        .map_err(|failure| vec![failure.diagnostic])?;
     Ok((program, decisions))
 }
 
@@ -57,8 +73,7 @@ pub struct Explained {
 /// The strategy program, and what was decided on the way.
 pub fn explained_strategy(core: Checked<Program>, machine: Machine) -> Result<Explained, Vec<Diagnostic>> {
     let mut rewrites = Log::default();
-    let rewritten =
-        run(core, pipelines::STANDARD, &mut rewrites).map_err(|failure| vec![failure.diagnostic])?;
+    let rewritten = standard(core, &mut rewrites).map_err(|failure| vec![failure.diagnostic])?;
     let (program, decisions) = decided(rewritten, machine)?;
     Ok(Explained {
         program,

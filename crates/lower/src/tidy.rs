@@ -230,10 +230,10 @@ fn join_declarations(stmts: &mut Vec<Stmt>) {
 /// Moves `free` up to behind the last statement of its block that mentions the buffer.
 fn free_early(stmts: &mut Vec<Stmt>) {
     let mut last_use: HashMap<Name, usize> = HashMap::new();
-    let mut freed: HashSet<Name> = HashSet::new();
+    let mut freed: Vec<Name> = Vec::new();
     for (at, stmt) in stmts.iter().enumerate() {
         if let Stmt::Free(name) = stmt {
-            freed.insert(name.clone());
+            freed.push(name.clone());
             continue;
         }
         let mut touched = Reads::default();
@@ -255,8 +255,7 @@ fn free_early(stmts: &mut Vec<Stmt>) {
         }
         blocks_mut(&mut stmt).into_iter().for_each(free_early);
         result.push(stmt);
-        let mut names = frees.remove(&at).unwrap_or_default();
-        names.sort();
+        let names = frees.remove(&at).unwrap_or_default();
         result.extend(names.into_iter().map(Stmt::Free));
     }
     *stmts = result;

@@ -1,8 +1,8 @@
 //! Every pipeline of rewrites, in the order its passes run. Read this first.
 
 use crate::{
-    Pass, constant_folding, copy_propagation, cse, dead_code, fusion, hoisting, inlining, short_circuits,
-    tail_calls, views,
+    Pass, constant_folding, copy_propagation, cse, dead_code, forwarding, fusion, hoisting, inlining,
+    known_results, normal_sizes, short_circuits, tail_calls, views,
 };
 
 /// Leaves a program small: what other passes leave behind is cleaned up here.
@@ -13,6 +13,7 @@ pub const CLEAN: &[&Pass] = &[
     &copy_propagation::PASS,
     &views::PASS,
     &copy_propagation::PASS,
+    &known_results::PASS,
     &cse::PASS,
     &dead_code::PASS,
 ];
@@ -30,6 +31,7 @@ pub const STANDARD: &[&Pass] = &[
     &views::PASS,
     &copy_propagation::PASS,
     &short_circuits::PASS,
+    &known_results::PASS,
     &cse::PASS,
     &dead_code::PASS,
     // Uses must be counted on a clean program.
@@ -39,6 +41,8 @@ pub const STANDARD: &[&Pass] = &[
     &views::PASS,
     &constant_folding::PASS,
     &copy_propagation::PASS,
+    // Predicates that became one.
+    &short_circuits::PASS,
     &cse::PASS,
     // Equal arguments became one, which may let more fuse.
     &dead_code::PASS,
@@ -46,10 +50,14 @@ pub const STANDARD: &[&Pass] = &[
     &copy_propagation::PASS,
     &views::PASS,
     &copy_propagation::PASS,
+    &known_results::PASS,
     &cse::PASS,
+    &forwarding::PASS,
     // Last, since what is hoisted no longer stands where fusion looks.
     &hoisting::PASS,
     &cse::PASS,
+    &known_results::PASS,
+    &normal_sizes::PASS,
     &dead_code::PASS,
 ];
 
@@ -71,9 +79,12 @@ pub const ALL: &[&Pass] = &[
     &constant_folding::PASS,
     &views::PASS,
     &short_circuits::PASS,
+    &known_results::PASS,
     &cse::PASS,
+    &forwarding::PASS,
     &fusion::PASS,
     &hoisting::PASS,
+    &normal_sizes::PASS,
     &dead_code::PASS,
 ];
 

@@ -209,7 +209,7 @@ impl Env {
             // Division truncates and sizes round down: the same where nothing is negative.
             Exp::Binary(BinOp::Div, a, b) => {
                 let (a, b) = (size(a)?, size(b)?);
-                (self.is_not_negative(&a) && self.is_not_negative(&b)).then(|| a.div(&b))
+                (self.is_not_negative(&a) && self.is_not_negative(&b) && !b.is_zero()).then(|| a.div(&b))
             }
             Exp::Op(Op {
                 prim: Prim::Length,
