@@ -3,6 +3,7 @@
 pub mod back;
 pub mod front;
 pub mod load;
+pub mod source;
 pub mod tests;
 
 pub use almach_imp::interface::Entry as NativeEntry;

@@ -18,7 +18,6 @@ mod recursion;
 mod runtime;
 mod sites;
 mod stmt;
-mod threshold;
 pub mod tree;
 
 use crate::analysis::{Uses, reachable, traits};

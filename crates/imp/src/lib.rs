@@ -1,6 +1,7 @@
 //! Imp: a host program over flat memory, with structured loops, explicit allocation and checks that end the call with an
 //! error. Its interpreter has a heap and finds races, accesses out of bounds, reads of unwritten cells, and leaks.
 
+pub mod canonical;
 pub mod check;
 pub mod facts;
 pub mod groups;

@@ -9,6 +9,7 @@ use almach_core::check::Checked;
 use almach_core::print::{Spans, program_to_string};
 use almach_core::{Entry, Program as Core};
 use almach_driver::back::{self, Target};
+use almach_driver::source::source_of;
 
 pub fn run(options: &EmitOptions, style: Style) -> Outcome {
     let program = match Program::open(&options.file, style) {
@@ -38,7 +39,7 @@ fn text(program: &Program, core: Checked<Core>, options: &EmitOptions) -> Result
     }
     let strategy = back::strategy(core, back::machine(target))?;
     if options.stage == Stage::Strategy {
-        return Ok(program_to_string(&strategy, Spans::Omit));
+        return Ok(source_of(&strategy));
     }
     let lowered = back::lowered(&strategy, &wanted(&strategy, options)?)?;
     let name = options

@@ -1,0 +1,161 @@
+//! The strategy program of every example and file test, printed as source, compiles to the same Imp again, is formatted,
+//! and gives the same values.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
+
+use almach_base::{Diagnostic, FileId};
+use almach_core::Program;
+use almach_core::check::Checked;
+use almach_core::interp::Interpreter;
+use almach_driver::back::{self, Machine};
+use almach_driver::source::{source_of, strategy_of_source};
+use almach_driver::{Extra, Files, front, load, tests};
+use almach_imp::canonical::canonical_text;
+use almach_syntax::format_file;
+use almach_value::print::{Extent, print};
+use std::path::{Path, PathBuf};
+
+struct Disk(PathBuf);
+
+impl Files for Disk {
+    fn read(&self, path: &str) -> Result<String, String> {
+        std::fs::read_to_string(self.0.join(path)).map_err(|error| error.to_string())
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn collect(folder: &Path, into: &mut Vec<PathBuf>) {
+    let mut entries: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            collect(&path, into);
+        } else if path.extension().is_some_and(|extension| extension == "alm") {
+            into.push(path);
+        }
+    }
+}
+
+/// The file in Core, with the calls of its tests as entries.
+fn core_of(name: &str, text: &str) -> Option<Checked<Program>> {
+    let loaded = load(name, text, &Disk(root()));
+    let calls = tests::calls(&loaded);
+    let extras: Vec<Extra> = calls
+        .iter()
+        .zip(1..)
+        .map(|(call, number)| Extra {
+            name: format!("test_{number}").into(),
+            ..call.extra()
+        })
+        .collect();
+    front(loaded, extras).core().ok()
+}
+
+fn imp_text(strategy: &Checked<Program>) -> Option<String> {
+    let entries: Vec<_> = strategy.entries.iter().collect();
+    let lowered = back::lowered(strategy, &entries).ok()?;
+    Some(canonical_text(lowered.imp.program()))
+}
+
+/// Where the texts that differ go, for whoever looks into a failure.
+fn keep(name: &str, text: &str) {
+    if let Ok(folder) = std::env::var("ALMACH_KEEP") {
+        std::fs::write(Path::new(&folder).join(name), text).unwrap();
+    }
+}
+
+/// What is wrong with the source of a program's strategy.
+fn wrong(core: Checked<Program>, machine: Machine) -> Option<String> {
+    let first = back::strategy(core, machine).unwrap();
+    let source = source_of(&first);
+    keep("first.alm", &source);
+    match format_file(FileId(0), &source) {
+        Ok(formatted) if formatted == source => {}
+        Ok(_) => return Some("it is not formatted".to_owned()),
+        Err(errors) => return Some(shown(&errors, &source)),
+    }
+    let second = match strategy_of_source(&source, machine) {
+        Ok(second) => second,
+        Err(errors) => return Some(shown(&errors, &source)),
+    };
+    keep("second.alm", &source_of(&second));
+    let Some(before) = imp_text(&first) else {
+        return other_values(&first, &second);
+    };
+    let Some(after) = imp_text(&second) else {
+        return Some("it cannot be lowered".to_owned());
+    };
+    keep("first.imp", &before);
+    keep("second.imp", &after);
+    (before != after).then(|| "another Imp".to_owned())
+}
+
+fn shown(errors: &[Diagnostic], source: &str) -> String {
+    let error = &errors[0];
+    let span = error.primary.span;
+    let at = source.get(span.start as usize..span.end as usize).unwrap_or("");
+    format!("{:?}: {} at `{at}`", error.code, error.title)
+}
+
+/// Whether entries without parameters give other values: for programs that have no Imp yet.
+fn other_values(first: &Program, second: &Program) -> Option<String> {
+    let machines = [first, second].map(|program| Interpreter::new(program).unwrap());
+    for (before, after) in first.entries.iter().zip(&second.entries) {
+        if !before.params.is_empty() {
+            continue;
+        }
+        let [before, after] = [(&machines[0], before), (&machines[1], after)].map(|(machine, entry)| {
+            match machine.call(&entry.name, Vec::new()) {
+                Ok(value) => print(&value, &entry.result, Extent::Full),
+                Err(error) => error.message,
+            }
+        });
+        if before != after {
+            return Some(format!("{before} became {after}"));
+        }
+    }
+    None
+}
+
+#[test]
+fn every_program() {
+    let wanted = std::env::var("ALMACH_PROGRAM").unwrap_or_default();
+    let mut paths = Vec::new();
+    collect(&root().join("examples"), &mut paths);
+    collect(&root().join("tests/programs"), &mut paths);
+    let work = move || {
+        let mut failures = 0;
+        let mut count = 0;
+        for path in paths {
+            let name = path.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
+            if !name.contains(&wanted) {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap();
+            for machine in [Machine::Sequential, Machine::Threads] {
+                let Some(core) = core_of(&name, &text) else {
+                    continue;
+                };
+                count += 1;
+                if let Some(wrong) = wrong(core, machine) {
+                    eprintln!("{name} ({machine:?}): {wrong}");
+                    failures += 1;
+                    break;
+                }
+            }
+        }
+        (failures, count)
+    };
+    let thread = std::thread::Builder::new()
+        .stack_size(256 << 20)
+        .spawn(work)
+        .unwrap();
+    let (failures, count) = thread.join().unwrap();
+    assert_eq!(failures, 0, "of {count}");
+}

@@ -1,0 +1,126 @@
+//! The text of a program up to names and places in the source: two programs that do the same in the same way have the
+//! same one.
+//!
+//! Procedures stand in the order in which they are called first, from those that nobody calls; in each, names are
+//! numbered in the order of their first use.
+
+use crate::ir::Program;
+use crate::lex::{Token, tokens};
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
+
+pub fn canonical_text(program: &Program) -> String {
+    let procs: Vec<(String, Vec<Token>)> = program
+        .procs
+        .iter()
+        .map(|proc| {
+            let alone = Program {
+                procs: vec![proc.clone()],
+                ..Program::default()
+            };
+            let found = tokens(&alone.to_string()).unwrap_or_default();
+            let found = found.into_iter().map(|(token, _)| token).collect();
+            (proc.name.to_string(), found)
+        })
+        .collect();
+    let numbers: HashMap<&str, usize> = procs.iter().map(|(name, _)| name.as_str()).zip(0..).collect();
+    let order = order(&procs, &numbers);
+    let places: HashMap<&str, usize> = order
+        .iter()
+        .enumerate()
+        .filter_map(|(place, at)| procs.get(*at).map(|(name, _)| (name.as_str(), place)))
+        .collect();
+    let mut out = String::new();
+    for at in &order {
+        if let Some((_, tokens)) = procs.get(*at) {
+            procedure(tokens, &places, &mut out);
+        }
+    }
+    out
+}
+
+/// Callers before callees, each once.
+fn order(procs: &[(String, Vec<Token>)], numbers: &HashMap<&str, usize>) -> Vec<usize> {
+    let calls: Vec<Vec<usize>> = procs
+        .iter()
+        .map(|(own, tokens)| {
+            let names = tokens.iter().filter_map(|token| match token {
+                Token::Ident(name) if name != own => numbers.get(name.as_str()).copied(),
+                _ => None,
+            });
+            names.collect()
+        })
+        .collect();
+    let called: HashSet<usize> = calls.iter().flatten().copied().collect();
+    let mut order = Vec::new();
+    let mut seen = HashSet::new();
+    let mut work: Vec<usize> = (0..procs.len()).filter(|at| !called.contains(at)).rev().collect();
+    // Procedures that only call each other come last.
+    work.splice(0..0, (0..procs.len()).rev());
+    while let Some(at) = work.pop() {
+        if seen.insert(at) {
+            order.push(at);
+            work.extend(calls.get(at).into_iter().flatten().rev());
+        }
+    }
+    order
+}
+
+fn procedure(tokens: &[Token], places: &HashMap<&str, usize>, out: &mut String) {
+    let mut names: HashMap<&str, usize> = HashMap::new();
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        at += 1;
+        match token {
+            Token::Ident(word) if KEYWORDS.contains(&word.as_str()) => {
+                let _ = write!(out, "{word} ");
+            }
+            Token::Ident(word) => {
+                let _ = match places.get(word.as_str()) {
+                    Some(place) => write!(out, "p{place} "),
+                    None => {
+                        let next = names.len();
+                        let number = names.entry(word.as_str()).or_insert(next);
+                        write!(out, "v{number} ")
+                    }
+                };
+            }
+            Token::Number(text) => {
+                let _ = write!(out, "{text} ");
+            }
+            Token::Text(text) => {
+                let _ = write!(out, "{text:?} ");
+                at += place_length(tokens.get(at..).unwrap_or_default());
+            }
+            Token::Symbol(symbol @ ("{" | "}")) => {
+                let _ = writeln!(out, "{symbol}");
+            }
+            Token::Symbol(symbol) => {
+                let _ = write!(out, "{symbol} ");
+            }
+            Token::End => out.push('\n'),
+        }
+    }
+}
+
+/// How many tokens a place in the source takes, behind the text of an error: `2:17-25`.
+fn place_length(tokens: &[Token]) -> usize {
+    match tokens {
+        [
+            Token::Number(_),
+            Token::Symbol(":"),
+            Token::Number(_),
+            Token::Symbol("-"),
+            Token::Number(_),
+            ..,
+        ] => 5,
+        _ => 0,
+    }
+}
+
+/// Words that are no names.
+const KEYWORDS: [&str; 35] = [
+    "proc", "buffer", "alloc", "free", "var", "let", "for", "par", "while", "if", "else", "check", "call",
+    "out", "read", "write", "owned", "copy", "fill", "swap", "fail", "true", "false", "i8", "i16", "i32",
+    "i64", "u8", "u16", "u32", "u64", "f32", "f64", "bool", "vec",
+];

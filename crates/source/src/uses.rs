@@ -1,0 +1,166 @@
+//! Which sizes need a name: those that are used as values, or in types that the source writes. And what types variables
+//! have.
+
+use almach_core::{
+    Arm, Atom, Body, Exp, Function, Lambda, Loop, LoopForm, Param, Program, SlicePart, Type, Var,
+};
+use std::collections::{HashMap, HashSet};
+
+#[derive(Default)]
+pub(crate) struct Uses {
+    used: HashSet<Var>,
+    types: HashMap<Var, Type>,
+}
+
+impl Uses {
+    pub fn of(program: &Program) -> Uses {
+        let mut uses = Uses::default();
+        for function in &program.functions {
+            uses.function(function);
+        }
+        uses
+    }
+
+    pub fn contains(&self, var: &Var) -> bool {
+        self.used.contains(var)
+    }
+
+    pub fn type_of(&self, var: &Var) -> Option<&Type> {
+        self.types.get(var)
+    }
+
+    fn params<'a>(&mut self, params: impl IntoIterator<Item = &'a Param>) {
+        for param in params {
+            self.types.insert(param.var.clone(), param.ty.clone());
+        }
+    }
+
+    fn function(&mut self, function: &Function) {
+        self.params(&function.params);
+        self.body(&function.body);
+    }
+
+    fn atom(&mut self, atom: &Atom) {
+        if let Atom::Var(var) = atom {
+            self.used.insert(var.clone());
+        }
+    }
+
+    fn atoms<'a>(&mut self, atoms: impl IntoIterator<Item = &'a Atom>) {
+        atoms.into_iter().for_each(|atom| self.atom(atom));
+    }
+
+    fn ty(&mut self, ty: &Type) {
+        ty.for_each_size_var(&mut |var| {
+            self.used.insert(var.clone());
+        });
+    }
+
+    /// Contexts are implicit in the source, so they are no uses.
+    fn body(&mut self, body: &Body) {
+        for stmt in &body.stmts {
+            self.exp(&stmt.exp);
+            self.params(&stmt.pattern.values);
+        }
+        self.atoms(&body.values);
+    }
+
+    fn lambda(&mut self, lambda: &Lambda) {
+        self.params(&lambda.params);
+        self.body(&lambda.body);
+    }
+
+    fn parts(&mut self, parts: &[SlicePart]) {
+        for part in parts {
+            match part {
+                SlicePart::At(at) => self.atom(at),
+                SlicePart::Slice { begin, count, step } => self.atoms([begin, count, step]),
+            }
+        }
+    }
+
+    fn arm(&mut self, arm: &Arm) {
+        self.params(&arm.fields);
+        self.body(&arm.body);
+    }
+
+    fn looped(&mut self, looped: &Loop) {
+        self.atoms(looped.params.iter().map(|(_, initial)| initial));
+        self.params(looped.params.iter().map(|(param, _)| param));
+        match &looped.form {
+            LoopForm::For { index, bound } => {
+                self.params([index]);
+                self.atom(bound);
+            }
+            LoopForm::While(condition) => self.body(condition),
+        }
+        self.body(&looped.body);
+    }
+
+    fn exp(&mut self, exp: &Exp) {
+        match exp {
+            Exp::Atom(a) | Exp::Unary(_, a) | Exp::Project(a, _) => self.atom(a),
+            Exp::Binary(_, a, b) => self.atoms([a, b]),
+            Exp::Ternary(_, a, b, c) => self.atoms([a, b, c]),
+            Exp::Tuple(parts) => self.atoms(parts),
+            Exp::Array(elements, ty) => {
+                self.atoms(elements);
+                self.ty(ty);
+            }
+            Exp::Construct { fields, .. } | Exp::ConstructNode { fields, .. } => self.atoms(fields),
+            Exp::If {
+                condition,
+                then,
+                otherwise,
+                ..
+            } => {
+                self.atom(condition);
+                self.body(then);
+                self.body(otherwise);
+            }
+            Exp::Case {
+                scrutinee,
+                arms,
+                default,
+                ..
+            } => {
+                self.atom(scrutinee);
+                arms.iter().for_each(|arm| self.arm(arm));
+                if let Some(body) = default {
+                    self.body(body);
+                }
+            }
+            Exp::Loop(looped) => self.looped(looped),
+            // A size that no argument shows is an argument itself.
+            Exp::Call { context, args, .. } | Exp::Foreign { context, args, .. } => {
+                self.atoms(context);
+                self.atoms(args);
+            }
+            Exp::Op(op) => {
+                op.functions.iter().for_each(|function| self.lambda(function));
+                self.atoms(&op.args);
+            }
+            Exp::Index { array, indices } => {
+                self.atom(array);
+                self.atoms(indices);
+            }
+            Exp::Slice { array, parts } => {
+                self.atom(array);
+                self.parts(parts);
+            }
+            Exp::Update {
+                array, parts, value, ..
+            } => {
+                self.atom(array);
+                self.parts(parts);
+                self.atom(value);
+            }
+            Exp::Coerce { value, to } => {
+                self.atom(value);
+                self.ty(to);
+            }
+            Exp::Assert { condition, .. } => self.atom(condition),
+            Exp::Trace { value, .. } => self.atom(value),
+        }
+    }
+}
