@@ -18,6 +18,7 @@ mod recursion;
 mod runtime;
 mod sites;
 mod stmt;
+mod threshold;
 pub mod tree;
 
 use crate::analysis::{Uses, reachable, traits};

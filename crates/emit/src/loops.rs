@@ -4,6 +4,7 @@ use crate::Target;
 use crate::analysis;
 use crate::index::Arithmetic;
 use crate::procedure::{Emitter, Region, Role};
+use crate::threshold::{is_straight_line, iterations_for_threads};
 use crate::tree::{CBinary, CExpr, CStmt, CType, CUnary};
 use almach_base::{Diagnostic, Name};
 use almach_imp::{Index, LoopMode, Stmt};
@@ -38,8 +39,11 @@ impl Emitter<'_> {
             return Ok(());
         }
         if threads {
-            let team = self.team()?;
-            out.push(CStmt::Pragma(format!("omp parallel for schedule(static) {team}")));
+            let team = self.team_for(&c_count, body)?;
+            let lanes = if is_straight_line(body) { " simd" } else { "" };
+            out.push(CStmt::Pragma(format!(
+                "omp parallel for{lanes} schedule(static) {team}"
+            )));
         }
         if self.unit.target == Target::OpenMp && mode == LoopMode::Simd && analysis::is_simple(body) {
             out.push(CStmt::Pragma("omp simd".into()));
@@ -69,6 +73,14 @@ impl Emitter<'_> {
     pub fn team(&mut self) -> Emit<String> {
         let context = crate::print::expression(&self.context()?);
         Ok(format!("num_threads({context}->threads)"))
+    }
+
+    /// The threads of a loop: one where there is too little to do.
+    fn team_for(&mut self, count: &CExpr, body: &[Stmt]) -> Emit<String> {
+        let team = self.team()?;
+        let count = crate::print::expression(count);
+        let least = iterations_for_threads(body);
+        Ok(format!("{team} if({count} >= {least})"))
     }
 
     /// Statements with a clean-up of their own. What they fail with goes to `own`, where that is given.
@@ -104,7 +116,7 @@ impl Emitter<'_> {
         body: &[Stmt],
         out: &mut Vec<CStmt>,
     ) -> Emit<()> {
-        let (team, context) = (self.team()?, self.context()?);
+        let (team, context) = (self.team_for(&count, body)?, self.context()?);
         let first = self.scope.fresh(&format!("first_{index}"));
         let own_at = self.scope.fresh(&format!("own_{index}"));
         let body = self.iteration(&index, &own_at, body)?;

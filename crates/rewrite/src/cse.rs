@@ -15,7 +15,7 @@
 //! Removes: repeated expressions, repeated arguments of `map`. Introduces: nothing.
 //! Guarantees: of two equal expressions the first stays, so an error is reported where it was.
 
-use crate::facts::{Facts, holds_fixed, is_fixed};
+use crate::facts::{Facts, is_fixed};
 use crate::{Log, Pass};
 use almach_base::Span;
 use almach_core::visit::{Substitution, WalkMut, walk_exp_mut, walk_function_mut, walk_stmt_mut};
@@ -122,10 +122,11 @@ impl Cse {
                 in_place: InPlace::Required,
                 ..
             } => false,
-            Exp::Call { .. } => !self.facts.prints(exp),
+            Exp::Call { .. } => !self.facts.prints(exp) && !self.facts.holds_fixed(exp),
             Exp::Op(op) if op.prim == Prim::Materialise => false,
             Exp::Op(op) => {
-                !is_fixed(op) && (op.functions.is_empty() || (!holds_fixed(exp) && !self.facts.prints(exp)))
+                !is_fixed(op)
+                    && (op.functions.is_empty() || (!self.facts.holds_fixed(exp) && !self.facts.prints(exp)))
             }
             Exp::Unary(..)
             | Exp::Binary(..)

@@ -18,6 +18,8 @@ pub struct Facts {
 struct FunctionFacts {
     can_fail: bool,
     prints: bool,
+    /// Whether it holds an operation that the user fixed.
+    fixed: bool,
 }
 
 impl Facts {
@@ -29,6 +31,7 @@ impl Facts {
         let unknown = FunctionFacts {
             can_fail: true,
             prints: true,
+            fixed: true,
         };
         let mut facts = Facts {
             env: builder.env,
@@ -50,6 +53,7 @@ impl Facts {
         FunctionFacts {
             can_fail: self.body_can_fail(&function.body),
             prints: self.body_prints(&function.body),
+            fixed: self.body_holds_fixed(&function.body),
         }
     }
 
@@ -110,6 +114,7 @@ impl Facts {
             .unwrap_or(FunctionFacts {
                 can_fail: true,
                 prints: true,
+                fixed: true,
             })
     }
 
@@ -212,6 +217,22 @@ impl Facts {
     }
 }
 
+impl Facts {
+    /// Whether an operation inside the expression is fixed, also in a function it calls: then it is not moved or made twice.
+    pub fn holds_fixed(&self, exp: &Exp) -> bool {
+        let mut found = Fixed {
+            facts: self,
+            found: false,
+        };
+        found.exp(exp);
+        found.found
+    }
+
+    pub fn body_holds_fixed(&self, body: &Body) -> bool {
+        body.stmts.iter().any(|stmt| self.holds_fixed(&stmt.exp))
+    }
+}
+
 struct Prints<'f> {
     facts: &'f Facts,
     found: bool,
@@ -232,20 +253,20 @@ pub fn is_fixed(op: &Op) -> bool {
     !op.annotation.is_none()
 }
 
-/// Whether an operation inside the expression is fixed.
-pub fn holds_fixed(exp: &Exp) -> bool {
-    struct Fixed(bool);
-    impl Walk for Fixed {
-        fn exp(&mut self, exp: &Exp) {
-            if let Exp::Op(op) = exp {
-                self.0 |= is_fixed(op);
-            }
-            walk_exp(self, exp);
+struct Fixed<'f> {
+    facts: &'f Facts,
+    found: bool,
+}
+
+impl Walk for Fixed<'_> {
+    fn exp(&mut self, exp: &Exp) {
+        match exp {
+            Exp::Op(op) => self.found |= is_fixed(op),
+            Exp::Call { function, .. } => self.found |= self.facts.function(*function).fixed,
+            _ => {}
         }
+        walk_exp(self, exp);
     }
-    let mut found = Fixed(false);
-    found.exp(exp);
-    found.0
 }
 
 /// The functions an expression calls.

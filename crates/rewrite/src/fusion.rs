@@ -30,7 +30,7 @@ mod filters;
 mod folds;
 mod maps;
 
-use crate::facts::{Facts, is_fixed};
+use crate::facts::Facts;
 use crate::sizes::size_matching;
 use crate::{Log, Pass};
 use almach_base::Span;
@@ -103,7 +103,7 @@ impl Fuser<'_> {
     fn absorb(&mut self, stmt: &mut Stmt, before: &mut Vec<Option<Stmt>>, made_by: &HashMap<Var, usize>) {
         loop {
             let Exp::Op(op) = &stmt.exp else { return };
-            if is_fixed(op) || self.facts.prints(&stmt.exp) {
+            if self.facts.holds_fixed(&stmt.exp) || self.facts.prints(&stmt.exp) {
                 return;
             }
             let producers: Vec<usize> = op.args.iter().filter_map(|arg| producer(arg, made_by)).collect();
@@ -129,7 +129,7 @@ impl Fuser<'_> {
         let (Exp::Op(taker), Exp::Op(giver)) = (&consumer.exp, &made.exp) else {
             return None;
         };
-        if is_fixed(giver) || self.facts.prints(&made.exp) {
+        if self.facts.holds_fixed(&made.exp) || self.facts.prints(&made.exp) {
             return None;
         }
         let spans = (consumer.span, made.span);

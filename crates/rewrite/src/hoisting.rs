@@ -12,7 +12,7 @@
 //!
 //! Removes: nothing. Introduces: nothing. Guarantees: fixed operations, and what prints, stay where they are.
 
-use crate::facts::{Facts, holds_fixed};
+use crate::facts::Facts;
 use crate::{Log, Pass};
 use almach_core::visit::{Vars, Walk, WalkMut, walk_function_mut, walk_stmt_mut};
 use almach_core::{Body, Exp, Lambda, Loop, LoopForm, Op, Program, Stmt, Type, Var};
@@ -107,7 +107,10 @@ impl Hoister {
             | Exp::Assert { .. }
             | Exp::Trace { .. } => false,
         };
-        moves && !self.facts.can_fail(&stmt.exp) && !self.facts.prints(&stmt.exp) && !holds_fixed(&stmt.exp)
+        moves
+            && !self.facts.can_fail(&stmt.exp)
+            && !self.facts.prints(&stmt.exp)
+            && !self.facts.holds_fixed(&stmt.exp)
     }
 }
 

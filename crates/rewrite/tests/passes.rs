@@ -367,6 +367,27 @@ fn what_is_fixed_shared_or_elsewhere_does_not_fuse() {
 }
 
 #[test]
+fn what_holds_a_fixed_operation_is_not_moved_or_shared() {
+    let text = "fun g {n} (xs: [n]f32): [n]f32 =
+           let a: [n]f32 = map@seq (\\(x: f32): f32 -> let p: f32 = x * 2.0f32 in p) xs
+           in a
+         fun f {n, m} (xss: [n][m]f32): <[n][m]f32, [m]f32, [m]f32> =
+           let a: [n][m]f32 = map (\\(xs: [m]f32): [m]f32 ->
+             let ys: [m]f32 = map@vec (\\(x: f32): f32 -> let p: f32 = x * 2.0f32 in p) xs
+             in ys) xss
+           let b: [n][m]f32 = map (\\(ys: [m]f32): [m]f32 ->
+             let zs: [m]f32 = reverse ys
+             in zs) a
+           let ones: [m]f32 = replicate m 1.0f32
+           let c: [m]f32 = g {m} (ones)
+           let d: [m]f32 = g {m} (ones)
+           in <b, c, d>";
+    unchanged(&["fusion"], text);
+    unchanged(&["common-subexpressions"], text);
+    unchanged(&["hoisting"], text);
+}
+
+#[test]
 fn jagged_rows_fuse_with_their_sizes() {
     rewritten(
         &["fusion", "copy-propagation"],

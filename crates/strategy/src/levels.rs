@@ -24,10 +24,13 @@ pub(crate) const WORTH_THREADS: u64 = 1 << 15;
 impl Chooser {
     pub(crate) fn body(&mut self, body: &Body, around: Around) -> Typed<Body> {
         let plan = Plan::of(self, body);
+        let views = self.source_views(body);
         self.builder.enter();
         for (at, stmt) in body.stmts.iter().enumerate() {
-            if !plan.is_absorbed(at) {
-                self.stmt(body, at, stmt, &plan, around)?;
+            match views.get(&at) {
+                _ if plan.is_absorbed(at) => {}
+                Some(consumer) => self.source_view(stmt, *consumer)?,
+                None => self.stmt(body, at, stmt, &plan, around)?,
             }
         }
         Ok(self.builder.leave(body.context.clone(), body.values.clone()))

@@ -15,6 +15,7 @@
 //! - [`producers`](mod@producers): what feeds a reduction is computed where it is used.
 //! - [`reductions`](mod@reductions): chunks for threads. [`lanes`](mod@lanes): lanes and accumulators.
 //! - [`hierarchy`]: which levels may stand inside which, checked on what the user wrote.
+//! - [`sources`](mod@sources): what feeds a scan, a filter or a histogram is computed where it is read.
 //! - [`interchange`](mod@interchange): rows on the outside, where an access would stride.
 //! - [`operator`](mod@operator): which operators may be reordered. [`cost`](mod@cost): how much work a function is.
 
@@ -29,6 +30,7 @@ mod operator;
 mod producers;
 mod recursion;
 mod reductions;
+mod sources;
 mod write;
 
 pub use decision::{Choice, Decision};

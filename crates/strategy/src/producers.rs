@@ -13,7 +13,6 @@
 use crate::Chooser;
 use almach_core::{Atom, Body, Exp, Op, Pattern, Stmt, Var};
 use almach_prim::Prim;
-use almach_rewrite::facts::is_fixed;
 use std::collections::{HashMap, HashSet};
 
 /// Which statements of a body are computed where they are used.
@@ -31,7 +30,7 @@ impl Plan {
         for (at, stmt) in body.stmts.iter().enumerate() {
             if let Exp::Op(op) = &stmt.exp
                 && matches!(op.prim, Prim::Reduce | Prim::ReduceComm)
-                && !is_fixed(op)
+                && !chooser.facts.holds_fixed(&stmt.exp)
                 && let [_, array] = op.args.as_slice()
             {
                 let chain = chooser.chain(body, at, op, array, &made_by);
@@ -99,7 +98,7 @@ impl Chooser {
             return None;
         };
         let plain = function.context.is_empty() && function.result.context.is_empty();
-        if is_fixed(op) || !plain || self.facts.prints(&stmt.exp) {
+        if self.facts.holds_fixed(&stmt.exp) || !plain || self.facts.prints(&stmt.exp) {
             return None;
         }
         match (op.prim, op.args.as_slice()) {

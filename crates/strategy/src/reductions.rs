@@ -65,14 +65,30 @@ impl Chooser {
         around: Around,
     ) -> Typed<()> {
         let ([function], [initial, array]) = (op.functions.as_slice(), op.args.as_slice()) else {
-            return self.in_order(stmt, op, around);
+            return self.in_order(stmt, op, around, "it has no array");
         };
-        let regular = function.context.is_empty() && function.result.context.is_empty();
-        let Some(source) = self.source(array, producers, stmt.span)?.filter(|_| regular) else {
-            return self.in_order(stmt, op, around);
+        if !function.context.is_empty() || !function.result.context.is_empty() {
+            return self.in_order(
+                stmt,
+                op,
+                around,
+                "its operator works on arrays of different sizes",
+            );
+        }
+        // It would be written once for whole chunks and once for the rest.
+        if self.facts.holds_fixed(&stmt.exp) {
+            return self.in_order(
+                stmt,
+                op,
+                around,
+                "the level of an operation in its operator is written",
+            );
+        }
+        let Some(source) = self.source(array, producers, stmt.span)? else {
+            return self.in_order(stmt, op, around, "it has no array");
         };
         let Some((_, element)) = self.array_type(&source) else {
-            return self.in_order(stmt, op, around);
+            return self.in_order(stmt, op, around, "it has no array");
         };
         let reduction = self.described(stmt, op, function, initial, producers, element)?;
         let result = match self.chunk_size(&reduction, &source, around) {
@@ -118,13 +134,12 @@ impl Chooser {
     }
 
     /// The reduction as it is, in order.
-    fn in_order(&mut self, stmt: &Stmt, op: &Op, around: Around) -> Typed<()> {
+    fn in_order(&mut self, stmt: &Stmt, op: &Op, around: Around, reason: &str) -> Typed<()> {
         let mut chosen = op.clone();
         chosen.annotation.level = Some(Level::Seq);
         for function in &mut chosen.functions {
             *function = self.lambda(function, around)?;
         }
-        let reason = "its operator works on arrays of different sizes";
         self.decide(stmt.span, op.prim, Choice::InOrder, reason);
         self.builder
             .push(stmt.pattern.clone(), Exp::Op(chosen), stmt.span);

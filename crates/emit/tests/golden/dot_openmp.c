@@ -190,7 +190,7 @@ int dot_dot(
     goto failed;
   }
   int64_t first_i = INT64_MAX;
-#pragma omp parallel num_threads(ctx->threads)
+#pragma omp parallel num_threads(ctx->threads) if(n >= 9362)
   {
     struct dot_ctx own = {.threads = 1, .max_depth = ctx->max_depth};
     int64_t own_i = INT64_MAX;

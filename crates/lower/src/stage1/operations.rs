@@ -347,7 +347,7 @@ impl Translator<'_> {
 }
 
 /// Several arrays as one of tuples, and the types of its components.
-fn zipped(size: &Nat, arrays: &[(Held, Layout)]) -> (Phrase, Vec<Data>) {
+pub(crate) fn zipped(size: &Nat, arrays: &[(Held, Layout)]) -> (Phrase, Vec<Data>) {
     let elements: Vec<Data> = arrays.iter().map(|(_, element)| element.data()).collect();
     let values: Vec<Phrase> = arrays.iter().map(|(array, _)| array.data.clone()).collect();
     let source = match <[Phrase; 1]>::try_from(values) {

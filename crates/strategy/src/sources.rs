@@ -1,0 +1,97 @@
+//! What feeds a scan, a filter, a histogram or the like is computed where it is read: a `map` with one such use and a few
+//! operations is a source view.
+//!
+//! ```text
+//! let ys: [n]i64 = map (\x -> i64 x) xs          let ys: [n]i64 = map@seq@S (\x -> i64 x) xs
+//! let zs: [n]i64 = scan (+) 0 ys             =>  let zs: [n]i64 = scan@par (+) 0 ys
+//! ```
+//!
+//! Reductions take what feeds them into their own function (`producers`); these operations have no function for it. An
+//! element may be read twice, so only a little arithmetic that cannot fail is done again.
+//!
+//! Introduces: the effect `S`. Removes: nothing. Guarantees: the same values.
+
+use crate::{Choice, Chooser, cost};
+use almach_core::typing::Typed;
+use almach_core::visit::UseCounts;
+use almach_core::{Atom, Body, Exp, Lambda, Op, Stmt, Var};
+use almach_prim::{Annotation, Effect, Level, Prim};
+use almach_rewrite::facts::is_fixed;
+use std::collections::HashMap;
+
+/// Scalar operations that are done again rather than written to memory.
+const LITTLE: u64 = 4;
+
+impl Chooser {
+    /// The maps of a body that become views, by their places, each with the operation that reads it.
+    pub(crate) fn source_views(&self, body: &Body) -> HashMap<usize, Prim> {
+        let mut read_by: HashMap<&Var, Prim> = HashMap::new();
+        for stmt in &body.stmts {
+            if let Exp::Op(op) = &stmt.exp {
+                for arg in read_once(op) {
+                    if let Atom::Var(var) = arg {
+                        read_by.insert(var, op.prim);
+                    }
+                }
+            }
+        }
+        let mut views = HashMap::new();
+        for (at, stmt) in body.stmts.iter().enumerate() {
+            if let ([value], Exp::Op(op)) = (stmt.pattern.values.as_slice(), &stmt.exp)
+                && let Some(consumer) = read_by.get(&value.var)
+                && self.uses.of(&value.var) == 1
+                && self.is_cheap_map(op)
+            {
+                views.insert(at, *consumer);
+            }
+        }
+        views
+    }
+
+    fn is_cheap_map(&self, op: &Op) -> bool {
+        let [function] = op.functions.as_slice() else {
+            return false;
+        };
+        op.prim == Prim::Map
+            && !is_fixed(op)
+            && cost::is_simple(function, &self.facts)
+            && cost::of_body(&function.body, &self.facts) <= LITTLE
+            && is_arithmetic(function)
+    }
+
+    pub(crate) fn source_view(&mut self, stmt: &Stmt, consumer: Prim) -> Typed<()> {
+        let Exp::Op(op) = &stmt.exp else { return Ok(()) };
+        let reason = "it is little work, and this operation is its only use";
+        self.decide(stmt.span, op.prim, Choice::FusedInto(consumer), reason);
+        let mut view = op.clone();
+        view.annotation = Annotation {
+            level: Some(Level::Seq),
+            effect: Some(Effect::Source),
+        };
+        self.builder.push(stmt.pattern.clone(), Exp::Op(view), stmt.span);
+        Ok(())
+    }
+}
+
+/// The arrays that an operation reads element by element.
+fn read_once(op: &Op) -> &[Atom] {
+    let from = match op.prim {
+        Prim::Scan | Prim::ScanExclusive | Prim::Scatter => 1,
+        Prim::Filter | Prim::Partition | Prim::Permute => 0,
+        // Behind the destination and the neutral value.
+        Prim::ReduceByIndex => 2,
+        Prim::Gather => return op.args.get(..1).unwrap_or_default(),
+        _ => return &[],
+    };
+    op.args.get(from..).unwrap_or_default()
+}
+
+/// One expression: no branches, nothing computed that is used twice.
+fn is_arithmetic(function: &Lambda) -> bool {
+    let mut uses = UseCounts::default();
+    almach_core::visit::Walk::body(&mut uses, &function.body);
+    function.body.stmts.iter().all(|stmt| {
+        let once = stmt.pattern.values.iter().all(|value| uses.of(&value.var) <= 1);
+        once && !matches!(stmt.exp, Exp::If { .. })
+    })
+}
