@@ -13,6 +13,7 @@
 //! | DPIA-09 | `coerce` changes sizes only |
 //! | DPIA-10 | sizes and data types mention bound variables; vectors have 2, 3, 4, 8 or 16 lanes (Fig. 1, section 6.2) |
 //! | DPIA-11 | a procedure's body has its declared type, which is passive |
+//! | DPIA-12 | what works on a store fits its columns and constructors |
 //!
 //! The judgement `Δ | Π; Γ ⊢ P : θ` becomes: given types for the names in scope, compute θ and how P uses each name. A
 //! use is active until the type of a phrase around it is passive (PASSIFY, applied as early as it can be: it only ever
@@ -21,6 +22,7 @@
 
 use crate::phrase::{Instance, Phrase, Proc, Program, Side};
 use crate::prim::{Prim, instance_type};
+use crate::store::{self, Store};
 use crate::ty::{Arrow, Data, Kind, Nat, PhraseType, Substitution};
 use almach_base::{Name, Span};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -52,7 +54,10 @@ impl Checked {
 
 /// Checks a whole program.
 pub fn check_program(program: Program) -> Result<Checked, CheckError> {
-    let mut checker = Checker::default();
+    let mut checker = Checker {
+        stores: program.stores.clone(),
+        ..Checker::default()
+    };
     for proc in &program.procs {
         checker.bind_once(&proc.name)?;
         checker.names.insert(proc.name.clone(), proc.ty.clone());
@@ -122,6 +127,7 @@ impl Uses {
 
 #[derive(Default)]
 struct Checker {
+    stores: Vec<Store>,
     names: HashMap<Name, PhraseType>,
     kinds: HashMap<Name, Kind>,
     bound: HashSet<Name>,
@@ -357,6 +363,9 @@ impl Checker {
                 "DPIA-09",
                 format!("`{from}` and `{to}` differ in more than sizes"),
             );
+        }
+        if let Some(message) = store::problem(&self.stores, &instance.prim) {
+            return self.fail("DPIA-12", message);
         }
         match instance_type(instance) {
             Ok(ty) => Ok(ty),

@@ -4,6 +4,7 @@
 
 mod commands;
 mod expressions;
+mod rows;
 mod store;
 
 use crate::check::Checked;
@@ -128,7 +129,7 @@ pub fn run(checked: &Checked, proc: &str, sizes: &[i64], inputs: &[Block]) -> Re
     let Some(found) = program.procs.iter().find(|known| &*known.name == proc) else {
         return Err(broken(format!("there is no procedure `{proc}`")));
     };
-    let mut store = Store::default();
+    let mut store = Store::with(&program.stores);
     let procs: Rc<[_]> = program.procs.clone().into();
     let mut meaning = proc_meaning(&procs, &found.name)?;
     let (mut ty, mut sizes, mut inputs) = (found.ty.clone(), sizes.iter(), inputs.iter());

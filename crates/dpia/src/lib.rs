@@ -11,6 +11,7 @@ mod parse_phrase;
 pub mod phrase;
 pub mod prim;
 mod print;
+pub mod store;
 pub mod ty;
 
 pub use check::{CheckError, Checked, check_phrase, check_program};

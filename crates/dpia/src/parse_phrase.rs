@@ -5,6 +5,7 @@ use crate::lex::{ParseError, Token};
 use crate::parse::Parser;
 use crate::phrase::{Phrase, Proc, Program};
 use crate::prim::{Operand, Prim, ScanKind, Site, Space};
+use crate::store::{Row, Store};
 use crate::ty::Data;
 use almach_base::{FileId, Name, Span, codes};
 use almach_prim::Level;
@@ -18,10 +19,13 @@ pub fn parse_phrase(text: &str) -> Result<Phrase, ParseError> {
     parser.finish(phrase)
 }
 
-/// A program: `proc name : type = phrase …`.
+/// A program: its stores, then `proc name : type = phrase …`.
 pub fn parse_program(text: &str) -> Result<Program, ParseError> {
     let mut parser = Parser::new(text)?;
     let mut program = Program::default();
+    while parser.is_ident("store") {
+        program.stores.push(parser.store()?);
+    }
     while parser.is_ident("proc") {
         parser.advance();
         let name = parser.ident("a name")?;
@@ -40,6 +44,48 @@ pub fn parse_program(text: &str) -> Result<Program, ParseError> {
 }
 
 impl Parser {
+    /// `store List(i64, i64) [] [1] constant 0`.
+    fn store(&mut self) -> Result<Store, ParseError> {
+        self.advance();
+        let name = self.ident("a name")?;
+        self.expect("(")?;
+        let mut columns = Vec::new();
+        while !self.take(")") {
+            columns.push(self.scalar_type()?);
+            if !self.take(",") {
+                self.expect(")")?;
+                break;
+            }
+        }
+        let mut references = Vec::new();
+        while self.take("[") {
+            let mut own = Vec::new();
+            while !self.take("]") {
+                own.push(self.small_number("a column")?);
+                if !self.take(",") {
+                    self.expect("]")?;
+                    break;
+                }
+            }
+            references.push(own);
+        }
+        let mut constants = Vec::new();
+        while self.is_ident("constant") {
+            self.advance();
+            constants.push(self.small_number("a constructor")?);
+        }
+        Ok(Store {
+            name,
+            columns,
+            references,
+            constants,
+        })
+    }
+
+    fn small_number(&mut self, what: &str) -> Result<u32, ParseError> {
+        u32::try_from(self.number()?).map_err(|_| self.expected(what))
+    }
+
     pub(crate) fn phrase(&mut self) -> Result<Phrase, ParseError> {
         if self.take("\\") {
             let name = self.ident("a name")?;
@@ -248,6 +294,37 @@ impl Parser {
                     arguments.push(self.scalar_type()?);
                 }
                 Prim::Check(site, arguments)
+            }
+            "tag" => Prim::Tag(self.ident("a store")?),
+            "tableOf" => Prim::TableOf(self.ident("a store")?),
+            "column" => {
+                let store = self.ident("a store")?;
+                self.expect(",")?;
+                let at = self.small_number("a column")?;
+                self.expect(",")?;
+                Prim::Column(store, at, self.scalar_type()?)
+            }
+            "construct" => {
+                let store = self.ident("a store")?;
+                self.expect(",")?;
+                let tag = self.small_number("a constructor")?;
+                let mut columns = Vec::new();
+                while self.take(",") {
+                    let at = self.small_number("a column")?;
+                    self.expect(":")?;
+                    columns.push((at, self.scalar_type()?));
+                }
+                Prim::Construct(Box::new(Row { store, tag, columns }))
+            }
+            "newTable" => {
+                let level = self.level()?;
+                self.expect(",")?;
+                let store = self.ident("a store")?;
+                let mut columns = Vec::new();
+                while self.take(",") {
+                    columns.push(self.scalar_type()?);
+                }
+                Prim::NewTable(level, store, columns)
             }
             _ => self.operator(name)?,
         })

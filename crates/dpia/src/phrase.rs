@@ -44,9 +44,10 @@ pub struct Instance {
     pub datas: Vec<Data>,
 }
 
-/// Procedures, each closed but for other procedures.
+/// Stores of recursive data, and procedures, each closed but for other procedures.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Program {
+    pub stores: Vec<crate::store::Store>,
     pub procs: Vec<Proc>,
 }
 

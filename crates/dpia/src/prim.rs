@@ -6,6 +6,7 @@
 
 use crate::parse::parse_phrase_type;
 use crate::phrase::Instance;
+use crate::store::{Row, TAG};
 use crate::ty::{Data, Kind, Nat, PhraseType, Substitution};
 use almach_base::{Code, Name, Span};
 use almach_prim::Level;
@@ -92,6 +93,19 @@ macro_rules! plain_primitives {
             Fill,
             /// Reads a cell.
             Open,
+            /// The constructor of a row of a store.
+            Tag(Name),
+            /// A column of a row of a store.
+            Column(Name, u32, ScalarType),
+            /// Makes a row of a store, and gives its number.
+            Construct(Box<Row>),
+            /// Makes rows that are a table of their own, and gives the number of the first. The function gets that number and
+            /// which of the rows to fill.
+            NewTable(Level, Name, Vec<ScalarType>),
+            /// The table a row belongs to: its first row, and how many there are. A row that `construct` made gets a table
+            /// of what can be reached from it, depth first in the order of columns, with itself the first; that is
+            /// remembered.
+            TableOf(Name),
         }
 
         impl Prim {
@@ -213,6 +227,11 @@ impl Prim {
             Prim::Check(..) => "check",
             Prim::Fill => "fill",
             Prim::Open => "open",
+            Prim::Tag(_) => "tag",
+            Prim::Column(..) => "column",
+            Prim::Construct(_) => "construct",
+            Prim::NewTable(..) => "newTable",
+            Prim::TableOf(_) => "tableOf",
             _ => "",
         }
     }
@@ -293,6 +312,13 @@ impl Prim {
                 let arguments: String = arguments.iter().map(|t| format!("exp[{t}] -> ")).collect();
                 format!("exp[bool] -> {arguments}comm")
             }
+            Prim::Tag(_) => format!("exp[i64] -> exp[{TAG}]"),
+            Prim::Column(_, _, t) => format!("exp[i64] -> exp[{t}]"),
+            Prim::Construct(row) => {
+                let columns: String = row.columns.iter().map(|(_, t)| format!("exp[{t}] -> ")).collect();
+                format!("{columns}acc[i64] -> comm")
+            }
+            Prim::TableOf(_) => "exp[i64] -> acc[(i64, i64)] -> comm".into(),
             _ => self.levelled_scheme()?,
         })
     }
@@ -322,6 +348,14 @@ impl Prim {
             Prim::ReduceByIndexI(_, t) => format!(
                 "(n: nat) -> (k: nat) -> (s: data) -> {cell} -> exp[n.{t}] -> exp[n.s] -> var[k.s] -> comm"
             ),
+            Prim::NewTable(_, _, columns) => {
+                let columns: String = columns.iter().map(|t| format!(", {t}")).collect();
+                let row = match columns.is_empty() {
+                    true => format!("({TAG},)"),
+                    false => format!("({TAG}{columns})"),
+                };
+                format!("(n: nat) -> (exp[i64] -> exp[idx[n]] -> acc[{row}] ->p comm) -> acc[i64] -> comm")
+            }
             _ => return None,
         })
     }

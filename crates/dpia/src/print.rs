@@ -3,6 +3,7 @@
 use crate::lex::quote;
 use crate::phrase::{Instance, Phrase, Program, Side};
 use crate::prim::{Prim, ScanKind, Site, Space};
+use crate::store::Store;
 use crate::ty::{Arrow, Data, Kind, Nat, PhraseType};
 use almach_value::ir_text::{binary_name, scalar_text, ternary_name, unary_name};
 use std::fmt;
@@ -90,6 +91,9 @@ fn operand(ty: &PhraseType) -> String {
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for store in &self.stores {
+            writeln!(f, "{store}\n")?;
+        }
         for (at, proc) in self.procs.iter().enumerate() {
             if at > 0 {
                 writeln!(f)?;
@@ -101,6 +105,23 @@ impl fmt::Display for Program {
             };
             printer.phrase(&proc.body);
             writeln!(f, "  {}", printer.out)?;
+        }
+        Ok(())
+    }
+}
+
+/// `store List(i64, i64) [] [1] constant 0`: its columns, by constructor those that refer to rows of it, and the
+/// constructors that have one row for all.
+impl fmt::Display for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let columns: Vec<String> = self.columns.iter().map(ToString::to_string).collect();
+        write!(f, "store {}({})", self.name, columns.join(", "))?;
+        for references in &self.references {
+            let references: Vec<String> = references.iter().map(ToString::to_string).collect();
+            write!(f, " [{}]", references.join(", "))?;
+        }
+        for constant in &self.constants {
+            write!(f, " constant {constant}")?;
         }
         Ok(())
     }
@@ -478,6 +499,22 @@ impl fmt::Display for Prim {
                 write!(f, "{name}<{}", site_text(site))?;
                 for argument in arguments {
                     write!(f, ",{argument}")?;
+                }
+                f.write_str(">")
+            }
+            Prim::Tag(store) | Prim::TableOf(store) => write!(f, "{name}<{store}>"),
+            Prim::Column(store, at, t) => write!(f, "{name}<{store},{at},{t}>"),
+            Prim::Construct(row) => {
+                write!(f, "{name}<{},{}", row.store, row.tag)?;
+                for (at, t) in &row.columns {
+                    write!(f, ",{at}:{t}")?;
+                }
+                f.write_str(">")
+            }
+            Prim::NewTable(level, store, columns) => {
+                write!(f, "{name}<{level},{store}")?;
+                for column in columns {
+                    write!(f, ",{column}")?;
                 }
                 f.write_str(">")
             }

@@ -2,7 +2,7 @@
 //! it can fail.
 
 use almach_base::Name;
-use almach_imp::{Argument, Expr, Groups, Index, Passing, Proc, Stmt};
+use almach_imp::{Argument, Expr, Groups, Index, Passing, Proc, Stmt, is_column};
 use almach_value::ScalarType;
 use std::collections::{HashMap, HashSet};
 
@@ -34,6 +34,8 @@ pub struct Uses {
     made_of: HashMap<Name, Vec<Name>>,
     /// Results that are assigned outside of nested blocks only, and not read.
     assigned_nested: HashSet<Name>,
+    /// Whether rows of a store are reserved.
+    reserves: bool,
 }
 
 #[derive(Default, Debug)]
@@ -85,6 +87,11 @@ impl Uses {
     /// Whether a buffer is declared, allocated, swapped or handed over.
     pub fn moves(&self, buffer: &Name) -> bool {
         self.buffers.contains_key(buffer)
+    }
+
+    /// Whether rows of stores are made, read or written.
+    pub fn touches_stores(&self) -> bool {
+        self.reserves || self.read.iter().any(|name| is_column(name))
     }
 
     /// Whether a name is used, but for giving itself a new value.
@@ -210,6 +217,11 @@ impl Uses {
                 self.index(index);
                 self.expr(value);
             }
+            Stmt::Reserve { count, .. } => {
+                self.index(count);
+                self.sizes.extend(count.free_vars().cloned());
+                self.reserves = true;
+            }
             Stmt::Free(_) | Stmt::Barrier => {}
             Stmt::Swap(a, b) => {
                 self.moved(a, declared);
@@ -322,6 +334,8 @@ pub struct Traits {
     pub fails: bool,
     /// It has a parallel loop, or calls a procedure that has.
     pub parallel: bool,
+    /// It works on stores, or calls a procedure that does.
+    pub stores: bool,
 }
 
 /// The traits of all procedures: the least that is consistent with who calls whom. A recursion may be too deep.
@@ -333,6 +347,7 @@ pub fn traits(procs: &[(&Proc, Uses)], groups: &Groups) -> HashMap<Name, Traits>
             let now = Traits {
                 fails: groups.is_recursive(&proc.name) || fails(&proc.body, uses, &found),
                 parallel: is_parallel(&proc.body, &found),
+                stores: uses.touches_stores() || calls_one(&proc.body, &found, |traits| traits.stores),
             };
             changed |= found.insert(proc.name.clone(), now) != Some(now);
         }
@@ -345,13 +360,20 @@ pub fn traits(procs: &[(&Proc, Uses)], groups: &Groups) -> HashMap<Name, Traits>
 /// Whether statements may end the call with an error.
 pub fn fails(stmts: &[Stmt], uses: &Uses, known: &HashMap<Name, Traits>) -> bool {
     stmts.iter().any(|stmt| match stmt {
-        Stmt::Check { .. } => true,
+        Stmt::Check { .. } | Stmt::Reserve { .. } => true,
         Stmt::Alloc { buffer, .. } => matches!(uses.storage(buffer), Storage::Heap { .. }),
         Stmt::Call { proc, .. } => known.get(proc).is_some_and(|traits| traits.fails),
         Stmt::For { body, .. } | Stmt::While { body, .. } => fails(body, uses, known),
         Stmt::If { then, otherwise, .. } => fails(then, uses, known) || fails(otherwise, uses, known),
         _ => false,
     })
+}
+
+/// Whether a procedure with some trait is called.
+fn calls_one(stmts: &[Stmt], known: &HashMap<Name, Traits>, wanted: impl Fn(&Traits) -> bool) -> bool {
+    let mut called = Vec::new();
+    almach_imp::naturals::calls(stmts, &mut called);
+    called.into_iter().filter_map(|name| known.get(name)).any(wanted)
 }
 
 fn is_parallel(stmts: &[Stmt], known: &HashMap<Name, Traits>) -> bool {
@@ -368,7 +390,7 @@ fn is_parallel(stmts: &[Stmt], known: &HashMap<Name, Traits>) -> bool {
 pub fn is_simple(stmts: &[Stmt]) -> bool {
     stmts.iter().all(|stmt| match stmt {
         Stmt::Check { .. } | Stmt::Call { .. } | Stmt::Alloc { .. } | Stmt::Free(_) | Stmt::Swap(..) => false,
-        Stmt::Buffer { .. } | Stmt::Shrink { .. } | Stmt::While { .. } => false,
+        Stmt::Buffer { .. } | Stmt::Shrink { .. } | Stmt::While { .. } | Stmt::Reserve { .. } => false,
         Stmt::Atomic { .. } | Stmt::Await { .. } | Stmt::Barrier => false,
         Stmt::For { body, mode, .. } => !mode.has_threads() && is_simple(body),
         Stmt::If { then, otherwise, .. } => is_simple(then) && is_simple(otherwise),

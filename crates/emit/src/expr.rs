@@ -2,10 +2,10 @@
 
 use crate::helpers::{Helper, math};
 use crate::index::{Arithmetic, IndexPrinter, integer};
-use crate::procedure::Emitter;
+use crate::procedure::{Emitter, Role};
 use crate::tree::{CBinary, CExpr, CType, CUnary};
 use almach_base::{Diagnostic, Name};
-use almach_imp::{Expr, Index};
+use almach_imp::{Expr, Index, Writing, is_column};
 use almach_value::ir_text::{binary_name, ternary_name, unary_name};
 use almach_value::{BinOp, Scalar, ScalarType, UnOp};
 
@@ -45,8 +45,32 @@ impl Emitter<'_> {
 
     /// `buffer[index]`.
     pub fn cell(&mut self, buffer: &Name, index: &Index) -> Emit<CExpr> {
+        if is_column(buffer) {
+            let place = self.column_place(buffer, index)?;
+            return Ok(CExpr::unary(CUnary::Follow, place));
+        }
         let array = CExpr::name(self.known(buffer)?.c_name.clone());
         Ok(array.at(self.index(index, Arithmetic::Plain)))
+    }
+
+    /// What is in a cell.
+    fn load(&mut self, buffer: &Name, index: &Index) -> Emit<CExpr> {
+        match self.known(buffer)?.role {
+            Role::Column(Writing::Settled) => {
+                let place = self.column_place(buffer, index)?;
+                Ok(CExpr::call("settled", [place]))
+            }
+            _ => self.cell(buffer, index),
+        }
+    }
+
+    /// A pointer to a cell of a column.
+    pub fn column_place(&mut self, column: &Name, index: &Index) -> Emit<CExpr> {
+        self.helpers.columns.insert(column.clone());
+        let function = self.known(column)?.c_name.clone();
+        let stores = self.context()?.arrow("stores");
+        let row = self.index(index, Arithmetic::Plain);
+        Ok(CExpr::call(function, [stores, row]))
     }
 
     /// An expression with its type.
@@ -58,7 +82,7 @@ impl Emitter<'_> {
                 Ok((CExpr::name(known.c_name.clone()), known.ty))
             }
             Expr::Index(index) => Ok((self.index(index, self.arithmetic), ScalarType::I64)),
-            Expr::Load(buffer, index) => Ok((self.cell(buffer, index)?, self.known(buffer)?.ty)),
+            Expr::Load(buffer, index) => Ok((self.load(buffer, index)?, self.known(buffer)?.ty)),
             Expr::Unary(op, argument) => {
                 let (c_argument, ty) = self.typed(argument)?;
                 let result = self.applies(op.result_type(ty), op)?;

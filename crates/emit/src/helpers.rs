@@ -3,6 +3,7 @@
 //! `almach_value::raw` says in Rust.
 
 use crate::tree::scalar_c_name;
+use almach_base::Name;
 use almach_imp::Order;
 use almach_value::ir_text::{binary_name, unary_name};
 use almach_value::{BinOp, ScalarType, UnOp};
@@ -38,6 +39,12 @@ pub enum Helper {
 #[derive(Clone, Default, Debug)]
 pub struct Helpers {
     needed: BTreeSet<Helper>,
+    /// Columns whose cells are used.
+    pub columns: BTreeSet<Name>,
+    /// Stores of which rows are reserved.
+    pub reserved: BTreeSet<Name>,
+    /// Whether a cell is settled.
+    pub settles: bool,
 }
 
 impl Helpers {

@@ -18,6 +18,7 @@ mod recursion;
 mod runtime;
 mod sites;
 mod stmt;
+mod stores;
 mod threshold;
 pub mod tree;
 
@@ -135,6 +136,8 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
     let groups = Groups::of(procs.iter().map(|(proc, _)| *proc));
     let traits = traits(&procs, &groups);
     let callees = callees(&procs, &traits, &groups, &exports, options.target, &mut scope);
+    let stores = stores::stores(program, &procs, &mut scope);
+    let columns = stores::columns(&stores);
     let unit = Unit {
         target: options.target,
         sources,
@@ -142,6 +145,11 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
         callees,
         traits,
         groups,
+        columns,
+        stores: stores
+            .into_iter()
+            .map(|store| (store.name.clone(), store))
+            .collect(),
         scope,
     };
     let bodies: Vec<&Proc> = procs.iter().map(|(proc, _)| *proc).collect();
@@ -180,8 +188,10 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
             false => Recursion::Present,
         },
         waits: helpers.needs(Helper::Pause),
+        stores: !unit.stores.is_empty(),
     };
-    let source = source(&runtime, &helpers, &parts, &early, &exports);
+    let store_texts = stores::texts(&unit, &helpers, options.target);
+    let source = source(&runtime, &store_texts, &helpers, &parts, &early, &exports);
     Ok(CSource {
         header_name: format!("{name}.h"),
         header,
@@ -249,7 +259,10 @@ fn callees(
                 .then(|| Resumed::new(proc, &c_name, scope)),
             c_name,
             exported: export.is_some(),
-            takes_context: export.is_some() || found.fails || (found.parallel && target == Target::OpenMp),
+            takes_context: export.is_some()
+                || found.fails
+                || found.stores
+                || (found.parallel && target == Target::OpenMp),
             fails: found.fails,
         };
         (proc.name.clone(), callee)
@@ -319,6 +332,7 @@ impl Parts {
 /// Includes, context, helpers, prototypes, functions.
 fn source(
     runtime: &runtime::Runtime<'_>,
+    stores: &[String],
     helpers: &Helpers,
     own: &Parts,
     early: &HashSet<String>,
@@ -328,6 +342,7 @@ fn source(
     parts.extend(runtime.memory());
     parts.extend(runtime.failure());
     parts.extend(runtime.stack());
+    parts.extend(stores.iter().cloned());
     parts.extend(helpers.texts());
     parts.extend(own.frames.iter().cloned());
     let prototypes: String = own

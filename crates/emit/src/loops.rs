@@ -154,11 +154,15 @@ impl Emitter<'_> {
     /// The context that keeps a thread's own failure.
     pub fn own_context(&mut self) -> Emit<CStmt> {
         let context = crate::print::expression(&self.context()?);
+        let stores = match self.unit.stores.is_empty() {
+            true => String::new(),
+            false => format!(", .stores = {context}->stores"),
+        };
         Ok(CStmt::Declare {
             ty: CType::Named(self.unit.context.clone()),
             name: "own".into(),
             value: Some(CExpr::literal(format!(
-                "{{.threads = 1, .max_depth = {context}->max_depth}}"
+                "{{.threads = 1, .max_depth = {context}->max_depth{stores}}}"
             ))),
         })
     }

@@ -129,6 +129,15 @@ const TAKEN: &[&str] = &[
     "pause_a_while",
     "sched_yield",
     "clone",
+    "stores",
+    "store",
+    "reserve",
+    "add_chunk",
+    "release_stores",
+    "cell_place",
+    "chunk_of",
+    "settle",
+    "settled",
 ];
 
 /// Functions of `math.h` that exist for `double`, with `f` for `float` and with `l` for `long double`.
@@ -233,6 +242,8 @@ pub fn sanitise(name: &str) -> String {
         match c {
             'a'..='z' | 'A'..='Z' | '0'..='9' | '_' => out.push(c),
             '\'' => out.push_str("_prime"),
+            // Of columns, and procedures of stores.
+            '$' => out.push('_'),
             _ => out.push_str(&format!("_u{:x}", u32::from(c))),
         }
     }

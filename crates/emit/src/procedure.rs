@@ -20,11 +20,12 @@ use crate::index::Arithmetic;
 use crate::names::Scope;
 use crate::recursion::{Frame, Recursive, Resumed};
 use crate::sites::Sites;
+use crate::stores::StoreText;
 use crate::tree::{CExpr, CFunction, CParam, CStmt, CType, CUnary, Linkage};
 use almach_base::{Diagnostic, Name, SourceMap, Span, compiler_bug};
 use almach_imp::facts::Facts;
 use almach_imp::naturals::Naturals;
-use almach_imp::{Groups, Passing, Proc, Stmt};
+use almach_imp::{Groups, Passing, Proc, Stmt, Writing};
 use almach_value::{Scalar, ScalarType};
 use std::collections::HashMap;
 
@@ -37,6 +38,8 @@ pub struct Unit<'a> {
     pub callees: HashMap<Name, Callee>,
     pub traits: HashMap<Name, Traits>,
     pub groups: Groups,
+    pub stores: HashMap<Name, StoreText>,
+    pub columns: HashMap<Name, Known>,
     /// Names that no local variable may have.
     pub scope: Scope,
 }
@@ -75,6 +78,8 @@ pub enum Role {
     /// A result that is written where the procedure's caller wants it.
     Result,
     Buffer(Option<Storage>),
+    /// A column of a store; its name is the function that finds its cells.
+    Column(Writing),
 }
 
 /// A part of a function that has a clean-up of its own: the function, or the body of a parallel loop.
@@ -132,7 +137,7 @@ impl<'a> Emitter<'a> {
             uses,
             proc_name: proc.name.clone(),
             frame: None,
-            names: HashMap::new(),
+            names: unit.columns.clone(),
             facts: Facts::default(),
             scope: unit.scope.clone(),
             regions: Vec::new(),
@@ -222,6 +227,10 @@ impl<'a> Emitter<'a> {
             let site = CExpr::name("ctx").arrow("failure").dot("site");
             body.push(CStmt::Assign(site, CExpr::literal("0")));
         }
+        let owns_stores = callee.exported && self.unit.traits.get(&proc.name).is_some_and(|it| it.stores);
+        if owns_stores {
+            body.extend(crate::stores::open());
+        }
         self.regions.push(Region {
             label: "failed".into(),
             jumps: false,
@@ -239,12 +248,15 @@ impl<'a> Emitter<'a> {
         body.extend(self.buffer_declarations(&region)?);
         body.extend(inner);
         body.extend(results);
+        if owns_stores {
+            body.push(crate::stores::close());
+        }
         let has_status = callee.exported || callee.fails;
         if has_status {
             body.push(CStmt::Return(Some(CExpr::literal("0"))));
         }
         let failed = CStmt::Return(Some(CExpr::literal("1")));
-        if region.jumps && region.buffers.is_empty() {
+        if region.jumps && region.buffers.is_empty() && !owns_stores {
             body = body
                 .into_iter()
                 .map(|stmt| stmt.with_goto(&region.label, &failed))
@@ -252,6 +264,9 @@ impl<'a> Emitter<'a> {
         } else if region.jumps {
             body.push(CStmt::Label(region.label.clone()));
             body.extend(self.releases(&region)?);
+            if owns_stores {
+                body.push(crate::stores::close());
+            }
             body.push(failed);
         }
         Ok(CFunction {

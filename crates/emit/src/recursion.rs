@@ -120,6 +120,8 @@ impl Emitter<'_> {
             Role::Buffer(Some(Storage::Stack(cells))) => (scalar, Some(*cells)),
             Role::Buffer(_) => (scalar.pointer(), None),
             Role::Constant | Role::Variable | Role::Result => (scalar, None),
+            // The program's, not the procedure's.
+            Role::Column(_) => return None,
         };
         Some(frame.field(name, ty, cells))
     }
@@ -526,7 +528,10 @@ impl Waits<'_> {
         let uses: Vec<Uses> = stmts.iter().map(Uses::of_statement).collect();
         let waiting: Vec<bool> = stmts.iter().map(|stmt| self.waits(stmt)).collect();
         for (at, stmt) in stmts.iter().enumerate() {
-            if let Stmt::Let { name, .. } | Stmt::Var { name, .. } | Stmt::Buffer { name, .. } = stmt
+            if let Stmt::Let { name, .. }
+            | Stmt::Var { name, .. }
+            | Stmt::Reserve { name, .. }
+            | Stmt::Buffer { name, .. } = stmt
                 && let Some(first) = (at + 1..stmts.len()).find(|at| waiting.get(*at) == Some(&true))
             {
                 // It is used by the next statement that waits, once it may have waited, or by one behind it.

@@ -30,6 +30,8 @@ pub struct Runtime<'a> {
     pub recursion: Recursion,
     /// Whether threads wait for each other.
     pub waits: bool,
+    /// Whether there are stores.
+    pub stores: bool,
 }
 
 /// Whether a file has procedures that wait for each other.
@@ -73,7 +75,13 @@ impl Runtime<'_> {
             Target::C => SEQUENTIAL_THREADS,
             Target::OpenMp => OPENMP_THREADS,
         };
-        let text = format!("{}\n{threads}\n{CONTEXT_FUNCTIONS}", CONTEXT);
+        let stores = if self.stores {
+            "  struct stores *stores;\n"
+        } else {
+            ""
+        };
+        let context = CONTEXT.replace("STORES\n", stores);
+        let text = format!("{context}\n{threads}\n{CONTEXT_FUNCTIONS}");
         self.fill(
             &text
                 .replace("MOST_CALLS", &RECURSION_DEPTH.to_string())
@@ -207,6 +215,7 @@ struct NAME_ctx {
   int threads;
   int64_t max_depth;
   struct failure failure;
+STORES
   char message[MESSAGE];
 };
 ";

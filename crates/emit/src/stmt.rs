@@ -7,7 +7,7 @@ use crate::procedure::{Emitter, Role, release};
 use crate::tree::{CBinary, CExpr, CStmt, CType, CUnary};
 use almach_base::codes::runtime;
 use almach_base::{Diagnostic, Name, Span};
-use almach_imp::{Argument, Expr, Index, Site, Stmt};
+use almach_imp::{Argument, Expr, Index, Site, Stmt, Writing};
 use almach_value::{Failure, Scalar, ScalarType, UnOp};
 
 /// Of longer lines of source a comment shows only the start.
@@ -51,8 +51,21 @@ impl Emitter<'_> {
             }
             Stmt::Store { buffer, index, value } => {
                 let value = self.expr(value)?;
-                out.push(CStmt::Assign(self.cell(buffer, index)?, value));
+                match self.known(buffer)?.role {
+                    Role::Column(Writing::Settled) => {
+                        let place = self.column_place(buffer, index)?;
+                        self.helpers.settles = true;
+                        out.push(CStmt::Do(CExpr::call("settle", [place, value])));
+                    }
+                    _ => out.push(CStmt::Assign(self.cell(buffer, index)?, value)),
+                }
             }
+            Stmt::Reserve {
+                name,
+                store,
+                count,
+                span,
+            } => self.reserve(name, store, count, *span, out)?,
             Stmt::Buffer { name, ty, .. } => {
                 let storage = self.uses.storage(name);
                 self.bind(name, *ty, Role::Buffer(Some(storage)));
@@ -212,6 +225,48 @@ impl Emitter<'_> {
         if size.free_vars().all(|var| self.stays(var)) {
             self.facts.assume_nonneg(size.clone());
         }
+        Ok(())
+    }
+
+    /// `const int64_t cell = reserve(&ctx->stores->List, 1, 20);`, which is negative where there is no memory.
+    fn reserve(
+        &mut self,
+        name: &Name,
+        store: &Name,
+        count: &Index,
+        span: Span,
+        out: &mut Vec<CStmt>,
+    ) -> Emit<()> {
+        self.helpers.reserved.insert(store.clone());
+        let Some(known) = self.unit.stores.get(store) else {
+            return Err(self.bug(format!("there is no store `{store}`")));
+        };
+        let mut c_count = self.index(count, Arithmetic::Saturating);
+        if !matches!(c_count, CExpr::Name(_) | CExpr::Literal(_)) {
+            let size = self.scope.fresh(&format!("{name}_count"));
+            out.push(CStmt::Declare {
+                ty: CType::Scalar(ScalarType::I64).constant(),
+                name: size.clone(),
+                value: Some(c_count),
+            });
+            c_count = CExpr::name(size);
+        }
+        let rows = self.context()?.arrow("stores").arrow(&known.c_name);
+        let rows = CExpr::unary(CUnary::Address, rows);
+        let bytes = CExpr::literal(known.bytes.to_string());
+        let c_name = self.bind(name, ScalarType::I64, Role::Constant);
+        let ty = CType::Scalar(ScalarType::I64).constant();
+        let first = CExpr::call("reserve", [rows, c_count.clone(), bytes]);
+        out.push(self.declared(ty, &c_name, first));
+        let site = Site {
+            code: runtime::OUT_OF_MEMORY,
+            span,
+            text: Failure::OutOfMemory.text().into(),
+        };
+        let failed = self.failure(&site, vec![(c_count, ScalarType::I64)])?;
+        let missing = CExpr::binary(CBinary::Less, CExpr::name(c_name), CExpr::literal("0"));
+        out.push(CStmt::when(missing, failed));
+        self.facts.set_natural(name);
         Ok(())
     }
 

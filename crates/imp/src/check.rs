@@ -20,14 +20,15 @@
 //! | IMP-16 | `await` stands in a `chain` loop, and waits for an integer of a buffer from outside the loop |
 //! | IMP-17 | `barrier` stands in an `items` loop where all work-items meet it: under no condition and in no loop that differs between them |
 //! | IMP-18 | `local` memory belongs to a group: it is not declared inside an `items` loop |
+//! | IMP-19 | stores and their columns have names of their own; rows are reserved of stores that are there |
 //!
 //! That an awaited cell is published by an *earlier* iteration is not a rule of form: the interpreter, which runs the
 //! iterations of a `chain` loop in order, finds a wait that would last for ever.
 
 use crate::groups::Groups;
 use crate::ir::{
-    Argument, AtomicStep, Expr, Index, LoopMode, Order, Param, Passing, Proc, Program, Space, Stmt,
-    exact_in_any_order,
+    Argument, AtomicStep, Column, Expr, Index, LoopMode, Order, Param, Passing, Proc, Program, Space, Stmt,
+    exact_in_any_order, is_column,
 };
 use almach_base::{Name, Span};
 use almach_value::ScalarType;
@@ -72,11 +73,35 @@ pub fn check(program: Program) -> Result<Checked, CheckError> {
             });
         }
     }
+    check_stores(&program)?;
     let groups = Groups::of(&program.procs);
     for proc in &program.procs {
-        Checker::new(&signatures, &groups, proc).proc(proc)?;
+        Checker::new(&signatures, &groups, &program, proc).proc(proc)?;
     }
     Ok(Checked(program))
+}
+
+fn check_stores(program: &Program) -> Result<(), CheckError> {
+    let mut names = HashSet::new();
+    let stores = program.stores.iter().map(|store| &store.name);
+    let columns = program.columns().map(|column| &column.name);
+    for name in stores.chain(columns) {
+        if !names.insert(name) {
+            return Err(CheckError {
+                rule: "IMP-19",
+                message: format!("`{name}` is there twice"),
+                span: Span::NONE,
+            });
+        }
+    }
+    match program.columns().find(|column| !is_column(&column.name)) {
+        None => Ok(()),
+        Some(column) => Err(CheckError {
+            rule: "IMP-19",
+            message: format!("the column `{}` has a name that scalars may have", column.name),
+            span: Span::NONE,
+        }),
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -101,6 +126,7 @@ struct Known {
 struct Checker<'a> {
     signatures: &'a HashMap<Name, Vec<Param>>,
     groups: &'a Groups,
+    program: &'a Program,
     proc: &'a Name,
     names: HashMap<Name, Known>,
     bound: HashSet<Name>,
@@ -115,12 +141,26 @@ struct Checker<'a> {
 type Check<T> = Result<T, CheckError>;
 
 impl<'a> Checker<'a> {
-    fn new(signatures: &'a HashMap<Name, Vec<Param>>, groups: &'a Groups, proc: &'a Proc) -> Checker<'a> {
+    fn new(
+        signatures: &'a HashMap<Name, Vec<Param>>,
+        groups: &'a Groups,
+        program: &'a Program,
+        proc: &'a Proc,
+    ) -> Checker<'a> {
+        let column = |column: &Column| {
+            let known = Known {
+                kind: Kind::WriteBuffer,
+                ty: column.ty,
+                depth: 0,
+            };
+            (column.name.clone(), known)
+        };
         Checker {
             signatures,
             groups,
+            program,
             proc: &proc.name,
-            names: HashMap::new(),
+            names: program.columns().map(column).collect(),
             bound: HashSet::new(),
             loops: Vec::new(),
             differs: HashSet::new(),
@@ -138,7 +178,7 @@ impl<'a> Checker<'a> {
     }
 
     fn bind(&mut self, name: &Name, kind: Kind, ty: ScalarType) -> Check<()> {
-        if !self.bound.insert(name.clone()) {
+        if !self.bound.insert(name.clone()) || is_column(name) {
             return self.fail("IMP-01", format!("`{name}` is bound twice"));
         }
         let depth = self.parallel_depth();
@@ -200,7 +240,9 @@ impl<'a> Checker<'a> {
         let mut declared: Vec<&Name> = Vec::new();
         for stmt in stmts {
             match stmt {
-                Stmt::Let { name, .. } | Stmt::Var { name, .. } => declared.push(name),
+                Stmt::Let { name, .. } | Stmt::Var { name, .. } | Stmt::Reserve { name, .. } => {
+                    declared.push(name);
+                }
                 Stmt::Buffer { name, .. } => declared.push(name),
                 Stmt::Atomic { step, .. } => declared.extend(step.bound().map(|(name, _)| name)),
                 Stmt::Free(name) if !declared.contains(&name) => {
@@ -274,6 +316,18 @@ impl<'a> Checker<'a> {
                 true => Ok(()),
                 false => self.fail("IMP-17", "not all work-items of a group meet this barrier"),
             },
+            Stmt::Reserve {
+                name, store, count, ..
+            } => {
+                self.index(count)?;
+                if !self.program.stores.iter().any(|known| known.name == *store) {
+                    return self.fail("IMP-19", format!("there is no store `{store}`"));
+                }
+                if self.is_among_items() {
+                    self.differs.insert(name.clone());
+                }
+                self.bind(name, Kind::Constant, ScalarType::I64)
+            }
             Stmt::Alloc { buffer, size, .. } => {
                 self.index(size)?;
                 self.owned(buffer, "allocated")

@@ -10,12 +10,16 @@
 //! the data (of all rows together) and the slots of its elements: `[n][?][?]f32` has the slots `n`, `n+1` offsets, `k`,
 //! `k+1` offsets, `l`, a buffer of `l` floats. Outside of arrays, as a field of a sum, such a row is an array.
 //!
+//! A recursive datum has the slots of its root and of its table, an array of nodes: `List f32` has a slot for the root, `n`, a
+//! buffer of `n` constructors, one of `n` floats, one of `n` positions.
+//!
 //! Parameters of the procedure are the slots of all arguments, then those of all results: `out` scalars and sizes, and
 //! owned buffers.
 
 use crate::ir::Proc;
 use almach_base::{Name, Span};
-use almach_value::{ScalarType, ValueType};
+use almach_value::{NodeReferences, ScalarType, ValueType};
+use std::sync::Arc;
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Entry {
@@ -49,6 +53,8 @@ pub enum Shape {
     Rows(Box<Shape>),
     /// The fields of each constructor.
     Sum(Vec<Vec<Shape>>),
+    /// A recursive datum: what is passed is its root and its table, a tuple of a number and an array of nodes.
+    Datum(Box<Shape>, Arc<NodeReferences>),
 }
 
 /// One slot.
@@ -82,6 +88,13 @@ impl Shape {
         slots
     }
 
+    /// The slots of elements.
+    pub fn slots_in_array(&self) -> Vec<Slot> {
+        let mut slots = Vec::new();
+        self.collect(Inside::Array, &mut slots);
+        slots
+    }
+
     /// Whether there are rows of their own sizes.
     pub fn has_rows(&self) -> bool {
         match self {
@@ -90,6 +103,7 @@ impl Shape {
             Shape::Array(_, element) => element.has_rows(),
             Shape::Rows(_) => true,
             Shape::Sum(constructors) => constructors.iter().flatten().any(Shape::has_rows),
+            Shape::Datum(table, _) => table.has_rows(),
         }
     }
 
@@ -116,6 +130,7 @@ impl Shape {
                 slots.push(Slot::Size);
                 element.collect(Inside::Array, slots);
             }
+            Shape::Datum(table, _) => table.collect(inside, slots),
             Shape::Sum(constructors) => {
                 slots.push(scalar(TAG));
                 constructors

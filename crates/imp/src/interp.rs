@@ -9,6 +9,7 @@ mod atomic;
 mod control;
 mod entry;
 mod items;
+mod stores;
 mod trace;
 
 use crate::check::Checked;
@@ -19,6 +20,7 @@ use almach_value::{Failure, Scalar, ScalarType};
 use control::Task;
 use std::collections::HashMap;
 use std::fmt;
+use stores::Stores;
 use trace::{Place, Traces};
 
 pub use entry::run_entry;
@@ -115,7 +117,9 @@ pub fn run_to_depth(
         traces: Traces::default(),
         depth: 0,
         most: most_calls,
+        stores: Stores::default(),
     };
+    machine.make_stores();
     let mut frame = Frame::default();
     if found.params.len() != arguments.len() {
         return Err(RunError::Broken(format!(
@@ -169,6 +173,18 @@ pub fn run_to_depth(
 
 type Run<T> = Result<T, RunError>;
 
+fn out_of_memory(size: i64, span: Span) -> RunError {
+    let failure = Failure::OutOfMemory;
+    RunError::Failed {
+        site: Site {
+            code: failure.code(),
+            span,
+            text: Name::from(failure.text()),
+        },
+        arguments: vec![Scalar::I64(size)],
+    }
+}
+
 /// A block of the heap; none once it is freed.
 type Block = Option<Vec<Option<Scalar>>>;
 
@@ -200,6 +216,7 @@ struct Machine<'a> {
     /// How many calls wait for others, of how many that may.
     depth: usize,
     most: usize,
+    stores: Stores,
 }
 
 impl<'a> Machine<'a> {
@@ -250,6 +267,19 @@ impl<'a> Machine<'a> {
             Stmt::Buffer { name, ty, .. } => {
                 frame.slots.insert(name.clone(), Slot::Buffer(None));
                 frame.types.insert(name.clone(), *ty);
+                Ok(())
+            }
+            Stmt::Reserve {
+                name,
+                store,
+                count,
+                span,
+            } => {
+                let count = self.index(count, frame)?;
+                let first = self.reserve(store, count, *span)?;
+                frame
+                    .slots
+                    .insert(name.clone(), Slot::Scalar(Some(Scalar::I64(first))));
                 Ok(())
             }
             Stmt::Alloc { buffer, size, span } => self.allocate(buffer, size, *span, frame),
@@ -356,16 +386,7 @@ impl<'a> Machine<'a> {
         self.free(buffer, frame)?;
         let mut memory = Vec::new();
         if memory.try_reserve_exact(cells).is_err() {
-            let failure = Failure::OutOfMemory;
-            let site = Site {
-                code: failure.code(),
-                span,
-                text: Name::from(failure.text()),
-            };
-            return Err(RunError::Failed {
-                site,
-                arguments: vec![Scalar::I64(size)],
-            });
+            return Err(out_of_memory(size, span));
         }
         memory.resize(cells, None);
         let block = self.block(memory);
@@ -383,6 +404,9 @@ impl<'a> Machine<'a> {
     }
 
     fn view(&self, buffer: &Name, frame: &Frame) -> Run<View> {
+        if let Some(view) = self.stores.view(buffer) {
+            return Ok(view);
+        }
         match frame.slots.get(buffer) {
             Some(Slot::Buffer(Some(view))) => Ok(*view),
             Some(Slot::Buffer(None)) => {
@@ -411,7 +435,9 @@ impl<'a> Machine<'a> {
 
     fn read(&mut self, buffer: &Name, index: i64, frame: &Frame) -> Run<Scalar> {
         let (block, at) = self.locate(buffer, index, frame)?;
-        self.traces.read(Place { block, cell: at }, buffer)?;
+        if !self.stores.is_settled(buffer) {
+            self.traces.read(Place { block, cell: at }, buffer)?;
+        }
         let found = self.heap.get(block).and_then(|block| *block.as_ref()?.get(at)?);
         found.ok_or_else(|| RunError::Unwritten {
             what: format!("`{buffer}[{index}]`"),
@@ -420,6 +446,10 @@ impl<'a> Machine<'a> {
 
     fn write(&mut self, buffer: &Name, index: i64, value: Scalar, frame: &Frame) -> Run<()> {
         let (block, at) = self.locate(buffer, index, frame)?;
+        if self.stores.is_settled(buffer) {
+            self.settle(block, at, value);
+            return Ok(());
+        }
         self.traces.write(Place { block, cell: at }, buffer)?;
         if let Some(Some(cells)) = self.heap.get_mut(block)
             && let Some(cell) = cells.get_mut(at)

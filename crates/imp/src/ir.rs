@@ -21,6 +21,8 @@
 //! - Names are bound once per procedure.
 //! - Iterations of a parallel loop share memory only through `atomic` steps and, in a `chain` loop, through cells that one
 //!   publishes with `release` and a later one waits for with `await`.
+//! - A *store* is memory of the whole call that only grows: rows of columns, reserved in runs. A column is used like a buffer;
+//!   its name holds a `$`, which no other name does.
 //! - A failed check ends the call with the error of its site; what was allocated is freed on the way out.
 
 use almach_base::{Code, Name, Span};
@@ -32,7 +34,37 @@ pub type Index = Poly<Name>;
 
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Program {
+    pub stores: Vec<Store>,
     pub procs: Vec<Proc>,
+}
+
+/// Memory that a call owns and that only grows: rows, each with a cell in every column. New rows are zero.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Store {
+    pub name: Name,
+    pub columns: Vec<Column>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Column {
+    pub name: Name,
+    pub ty: ScalarType,
+    pub writing: Writing,
+}
+
+/// How the cells of a column get their values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Writing {
+    /// By the iteration that reserved the row, before others know of it.
+    Plain,
+    /// By anyone at any time: the first value that is not zero stays. Whoever reads it also sees what was written before
+    /// it.
+    Settled,
+}
+
+/// Whether a name is a column's.
+pub fn is_column(name: &str) -> bool {
+    name.contains('$')
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -101,6 +133,14 @@ pub enum Stmt {
         buffer: Name,
         index: Index,
         value: Expr,
+    },
+    /// A number that keeps its value: the first of so many new rows of a store. Rows that run in parallel reserve are
+    /// distinct; which are whose is not known. Running out of memory is an error at the span.
+    Reserve {
+        name: Name,
+        store: Name,
+        count: Index,
+        span: Span,
     },
     /// A buffer variable that owns nothing yet.
     Buffer {
@@ -363,6 +403,10 @@ impl Expr {
 impl Program {
     pub fn proc(&self, name: &str) -> Option<&Proc> {
         self.procs.iter().find(|proc| &*proc.name == name)
+    }
+
+    pub fn columns(&self) -> impl Iterator<Item = &Column> {
+        self.stores.iter().flat_map(|store| &store.columns)
     }
 }
 

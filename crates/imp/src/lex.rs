@@ -48,7 +48,7 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<(Token, usize)>, ParseError> {
             '"' => text_token(rest),
             '0'..='9' => Some(number(rest)),
             _ if first.is_alphabetic() || first == '_' => {
-                let length = prefix(rest, |c| c.is_alphanumeric() || c == '_' || c == '\'');
+                let length = prefix(rest, |c| c.is_alphanumeric() || matches!(c, '_' | '\'' | '$'));
                 Some((Token::Ident(rest[..length].to_string()), length))
             }
             _ => SYMBOLS

@@ -10,6 +10,7 @@ pub mod interp;
 pub mod ir;
 mod lex;
 pub mod marshal;
+mod marshal_data;
 pub mod naturals;
 mod parse;
 mod print;

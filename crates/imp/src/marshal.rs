@@ -1,6 +1,7 @@
 //! Values as slots, and back (see [`crate::interface`]).
 
 use crate::interface::{Entry, Shape, TAG};
+use crate::marshal_data::{datum_of, table_of};
 use almach_value::{
     ArrayValue, Buffer, DimType, ElementShape, Elements, RowLengths, Scalar, ScalarType, Sizes, SumValue,
     Value, ValueType, buffer_of, conforms_with,
@@ -116,6 +117,13 @@ fn complete<'s>(
             };
             complete(ty, element, sizes, around.of(*size), slots);
         }
+        (_, Shape::Datum(table, _)) => {
+            let count = match around {
+                Around::Value => table.slots().len(),
+                Around::Array | Around::EmptyArray => table.slots_in_array().len(),
+            };
+            slots.by_ref().take(count).for_each(drop);
+        }
         // Arrays in sums have sizes of their own.
         (ValueType::Sum(sum), Shape::Sum(constructors)) => {
             slots.next();
@@ -166,6 +174,9 @@ pub fn to_slots(value: &Value, shape: &Shape, slots: &mut Vec<Slot>) -> Marshal<
                 }
             }
         }
+        (Shape::Datum(table, references), value) => {
+            to_slots(&table_of(value, references)?, table, slots)?;
+        }
         (shape, value) => return wrong(format!("a {} where {shape:?} should be", value.kind())),
     }
     Ok(())
@@ -194,6 +205,7 @@ fn zero(shape: &Shape) -> Marshal<Value> {
             }
         }
         Shape::Rows(element) => Value::array(ArrayValue::empty(&element_shape(element)?)),
+        Shape::Datum(table, _) => zero(table)?,
         Shape::Sum(constructors) => match constructors.first() {
             Some(fields) => Value::sum(0, fields.iter().map(zero).collect::<Marshal<Vec<_>>>()?),
             None => return wrong("a sum without constructors"),
@@ -224,6 +236,13 @@ fn elements_to_slots(array: &ArrayValue, shape: &Shape, slots: &mut Vec<Slot>) -
         }
         (Shape::Sum(constructors), Elements::Boxed(values)) => {
             sums_to_slots(values, constructors, slots)?;
+        }
+        (Shape::Datum(table, references), Elements::Boxed(data)) => {
+            let tables = data.iter().map(|datum| table_of(datum, references));
+            let tables = tables.collect::<Marshal<Vec<Value>>>()?;
+            let tables = ArrayValue::from_values(&element_shape(table)?, tables)
+                .map_err(|error| MarshalError(error.to_string()))?;
+            elements_to_slots(&tables, table, slots)?;
         }
         (shape, _) => return wrong(format!("elements that are not {shape:?}")),
     }
@@ -275,7 +294,7 @@ fn element_shape(shape: &Shape) -> Marshal<ElementShape> {
             ElementShape::Row(size, Box::new(element_shape(element)?))
         }
         Shape::Rows(element) => ElementShape::Jagged(Box::new(element_shape(element)?)),
-        Shape::Sum(_) => ElementShape::Boxed,
+        Shape::Sum(_) | Shape::Datum(..) => ElementShape::Boxed,
     })
 }
 
@@ -305,6 +324,7 @@ pub fn from_slots(shape: &Shape, slots: &mut impl Iterator<Item = Slot>) -> Mars
             }
             sum_value(tag, columns)?
         }
+        Shape::Datum(table, references) => datum_of(from_slots(table, slots)?, references)?,
     })
 }
 
@@ -376,6 +396,14 @@ fn elements_from_slots(
             let inner = elements_from_slots(len * row, element, slots)?;
             return ArrayValue::rows(len, row, Arc::new(inner))
                 .map_err(|error| MarshalError(error.to_string()));
+        }
+        Shape::Datum(table, references) => {
+            let tables = elements_from_slots(len, table, slots)?;
+            let data = tables.values().map(|table| datum_of(table, references));
+            ArrayValue {
+                len,
+                elements: Elements::Boxed(data.collect::<Marshal<Vec<_>>>()?),
+            }
         }
         Shape::Sum(constructors) => {
             let tags = buffer(TAG, len, slots)?;

@@ -1,7 +1,8 @@
 //! Parser for the text that `print` writes.
 
 use crate::ir::{
-    Argument, AtomicStep, Expr, Index, LoopMode, Order, Param, Passing, Proc, Program, Site, Space, Stmt,
+    Argument, AtomicStep, Column, Expr, Index, LoopMode, Order, Param, Passing, Proc, Program, Site, Space,
+    Stmt, Store, Writing,
 };
 use crate::lex::{ParseError, Token, tokens};
 use crate::print::{infix, order_word};
@@ -16,6 +17,9 @@ pub fn parse(text: &str) -> Result<Program, ParseError> {
         next: 0,
     };
     let mut program = Program::default();
+    while *parser.peek() == Token::Ident("store".into()) {
+        program.stores.push(parser.store()?);
+    }
     while *parser.peek() != Token::End {
         program.procs.push(parser.proc()?);
     }
@@ -135,6 +139,23 @@ impl Parser {
         })
     }
 
+    /// `store cells(cells$tag: u32, cells$table: settled i64)`.
+    fn store(&mut self) -> Parse<Store> {
+        self.expect("store")?;
+        let name = self.ident()?;
+        let columns = self.comma_separated(|parser| {
+            let name = parser.ident()?;
+            parser.expect(":")?;
+            let writing = match parser.take("settled") {
+                true => Writing::Settled,
+                false => Writing::Plain,
+            };
+            let ty = parser.scalar_type()?;
+            Ok(Column { name, ty, writing })
+        })?;
+        Ok(Store { name, columns })
+    }
+
     fn param(&mut self) -> Parse<Param> {
         let name = self.ident()?;
         self.expect(":")?;
@@ -176,6 +197,17 @@ impl Parser {
             "barrier" if keyword => {
                 self.next += 1;
                 Ok(Stmt::Barrier)
+            }
+            "reserve" if keyword => {
+                self.next += 1;
+                let name = self.ident()?;
+                self.expect("=")?;
+                Ok(Stmt::Reserve {
+                    name,
+                    store: self.ident()?,
+                    count: self.bracketed()?,
+                    span: Span::NONE,
+                })
             }
             "call" if keyword => {
                 self.next += 1;

@@ -1,12 +1,18 @@
 //! Printer. What it writes, `parse` reads back, but for marks of source places.
 
-use crate::ir::{Argument, AtomicStep, Expr, LoopMode, Order, Param, Passing, Program, Site, Space, Stmt};
+use crate::ir::{
+    Argument, AtomicStep, Column, Expr, LoopMode, Order, Param, Passing, Program, Site, Space, Stmt, Writing,
+};
 use almach_value::BinOp;
 use almach_value::ir_text::{binary_name, scalar_text, ternary_name, unary_name};
 use std::fmt::{self, Write};
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for store in &self.stores {
+            let columns: Vec<String> = store.columns.iter().map(column).collect();
+            writeln!(f, "store {}({})\n", store.name, columns.join(", "))?;
+        }
         for (at, proc) in self.procs.iter().enumerate() {
             if at > 0 {
                 writeln!(f)?;
@@ -24,6 +30,14 @@ impl fmt::Display for Program {
 fn param(param: &Param) -> String {
     let Param { name, ty, passing } = param;
     format!("{name}: {}{ty}", passing_word(*passing))
+}
+
+fn column(column: &Column) -> String {
+    let word = match column.writing {
+        Writing::Plain => "",
+        Writing::Settled => "settled ",
+    };
+    format!("{}: {word}{}", column.name, column.ty)
 }
 
 pub(crate) fn passing_word(passing: Passing) -> &'static str {
@@ -79,6 +93,9 @@ fn statement(stmt: &Stmt, depth: usize, out: &mut String) {
         } => write!(out, "var {name}: {ty} = {value}"),
         Stmt::Assign { name, value } => write!(out, "{name} = {value}"),
         Stmt::Store { buffer, index, value } => write!(out, "{buffer}[{index}] = {value}"),
+        Stmt::Reserve {
+            name, store, count, ..
+        } => write!(out, "reserve {name} = {store}[{count}]"),
         Stmt::Buffer { name, ty, space } => write!(out, "buffer {name}: {}{ty}", space_word(*space)),
         Stmt::Alloc { buffer, size, .. } => write!(out, "alloc {buffer}[{size}]"),
         Stmt::Shrink { buffer, size } => write!(out, "shrink {buffer}[{size}]"),

@@ -217,6 +217,7 @@ fn write(
 ) -> Option<()> {
     match (shape, data) {
         (Shape::Scalar(ty), Data::Scalar(_)) => slots.push(leaf(*ty, block, prefixes, place)?),
+        (Shape::Datum(table, _), data) => write(table, data, block, prefixes, place, solved, slots)?,
         (Shape::Tuple(shapes), Data::Tuple(parts)) if shapes.len() == parts.len() => {
             for (at, (shape, part)) in shapes.iter().zip(parts).enumerate() {
                 let prefixes: Vec<_> = prefixes

@@ -7,6 +7,7 @@
 mod arguments;
 mod arrays;
 mod control;
+mod data;
 mod large;
 mod levels;
 mod scalars;
@@ -66,6 +67,8 @@ impl Program {
 
 const RUNS: usize = 3;
 const DEPTH: usize = 5;
+/// How many in a hundred programs are about a recursive type.
+const DATA_PERCENT: usize = 4;
 /// How many in a hundred programs are about large arrays.
 const LARGE_PERCENT: usize = 2;
 
@@ -81,9 +84,10 @@ pub fn program(seed: u64) -> Program {
         sizes: Sizes::Literals,
         next: 0,
     };
-    match generator.rng.chance(LARGE_PERCENT) {
-        true => generator.large_program(),
-        false => generator.program(),
+    match generator.rng.below(100) {
+        at if at < LARGE_PERCENT => generator.large_program(),
+        at if at < LARGE_PERCENT + DATA_PERCENT => generator.data_program(),
+        _ => generator.program(),
     }
 }
 

@@ -243,20 +243,17 @@ impl Stages {
         values: &[Value],
         expected: &Outcome,
     ) -> Result<usize, Failure> {
-        let entry = self.strategy.entry(&interface.name)?;
-        let id = entry.function.0;
-        let Some(function) = self.strategy.program.functions.get(id as usize) else {
+        let at = lowered
+            .entries
+            .iter()
+            .position(|entry| entry.name == interface.name);
+        let Some(border) = at.and_then(|at| lowered.border.get(at)) else {
             return Ok(0);
         };
         let mut ran = 0;
         for (stage, program) in [("dpia", &lowered.dpia), ("loops", &lowered.loops)] {
-            let alone = format!("{}_f{id}", function.name);
-            let procs = &program.program().procs;
-            let proc = match procs.iter().any(|proc| *proc.name == *alone) {
-                true => alone,
-                false => function.name.to_string(),
-            };
-            let Some(found) = dpia::run_entry(program, function, &proc, interface, values) else {
+            let found = dpia::run_entry(program, &border.function, &border.proc, interface, values);
+            let Some(found) = found else {
                 continue;
             };
             ran += 1;

@@ -445,7 +445,7 @@ fn renamed(stmt: &Stmt, from: &Name, to: &Name) -> Stmt {
             index: index.clone(),
             value: expr(value),
         },
-        Stmt::Buffer { .. } | Stmt::At(_) | Stmt::Barrier => stmt.clone(),
+        Stmt::Buffer { .. } | Stmt::Reserve { .. } | Stmt::At(_) | Stmt::Barrier => stmt.clone(),
         Stmt::Alloc { buffer, size, span } => Stmt::Alloc {
             buffer: name(buffer),
             size: size.clone(),

@@ -2,6 +2,8 @@
 //! arithmetic (stage III). Every stage's result passes its checker before the next one starts; what breaks a rule there
 //! is a bug of the compiler and reported as one.
 
+mod cells;
+mod crossing;
 mod error;
 mod facts;
 mod in_place;
@@ -11,15 +13,17 @@ mod rename;
 mod stage1;
 mod stage2;
 mod stage3;
+mod tabulate;
 mod tidy;
 mod unchecked;
 
-use almach_base::{Diagnostic, Span};
+use almach_base::{Diagnostic, Name, Span};
 use almach_core::visit::{Substitution, Walk, walk_function, walk_function_mut};
 use almach_core::{Atom, Program, Var};
+use almach_imp::Stmt;
 use almach_imp::interface::Entry;
 use error::{Lowering, bug, bug_diagnostic};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 pub use unchecked::without_checks;
 
@@ -34,6 +38,15 @@ pub struct Lowered {
     pub imp: almach_imp::Checked,
     /// How values are passed to the procedures of the entries, in the order they were asked for.
     pub entries: Vec<Entry>,
+    /// What each of them calls.
+    pub border: Vec<Border>,
+}
+
+/// The function of an entry, or the one around it where its values cross in another form, and its procedure in Dpia.
+#[derive(Clone, Debug)]
+pub struct Border {
+    pub function: almach_core::Function,
+    pub proc: Name,
 }
 
 pub use stage3::collectives::Chunks;
@@ -79,7 +92,8 @@ impl Walk for Binders {
 }
 
 fn lower_entries(program: &Program, names: &[&str], chunks: Chunks) -> Lowering<Lowered> {
-    let program = &with_binders_names(program);
+    let (program, crossings) = crossing::cross_entries(program, names)?;
+    let program = &with_binders_names(&program);
     let mut entries = Vec::new();
     for name in names {
         match program.entries.iter().find(|entry| &*entry.name == *name) {
@@ -88,20 +102,35 @@ fn lower_entries(program: &Program, names: &[&str], chunks: Chunks) -> Lowering<
         }
     }
     let functions: Vec<_> = entries.iter().map(|entry| entry.function).collect();
-    let (stage1, proc_names) = stage1::translate(program, &functions)?;
+    let all_cells = cells::AllCells::new(program);
+    let (stage1, proc_names) = stage1::translate(program, &functions, &all_cells)?;
     let dpia = check_dpia(stage1, "stage I")?;
     let loops = check_dpia(stage2::to_loops(dpia.program()), "stage II")?;
     let mut procs = stage3::to_imp(loops.program(), chunks)?;
     let mut interfaces = Vec::new();
+    let mut border = Vec::new();
     for entry in entries {
         let Some(callee) = proc_names.get(&entry.function) else {
             return bug("an entry without a procedure", entry.span);
         };
-        let (wrapper, interface) = stage3::entry::entry(program, entry, callee)?;
+        let (wrapper, mut interface) = stage3::entry::entry(program, entry, callee)?;
+        if let Some(crossing) = crossings.get(&entry.name) {
+            crossing.mark(program, &mut interface);
+        }
         procs.push(wrapper);
         interfaces.push(interface);
+        border.extend(
+            program
+                .functions
+                .get(entry.function.0 as usize)
+                .map(|function| Border {
+                    function: function.clone(),
+                    proc: callee.clone(),
+                }),
+        );
     }
     in_turn::in_turn(&mut procs);
+    let stores = with_stores(&all_cells, &mut procs, &interfaces)?;
     proofs::simplify(&mut procs, &interfaces);
     for proc in &mut procs {
         tidy::tidy(proc);
@@ -110,14 +139,68 @@ fn lower_entries(program: &Program, names: &[&str], chunks: Chunks) -> Lowering<
         tidy::tidy(proc);
         rename::rename(proc);
     }
-    let imp = almach_imp::check(almach_imp::Program { procs })
+    let imp = almach_imp::check(almach_imp::Program { stores, procs })
         .map_err(|error| Box::new(bug_diagnostic(format!("stage III: {error}"), error.span)))?;
     Ok(Lowered {
         dpia,
         loops,
         imp,
         entries: interfaces,
+        border,
     })
+}
+
+/// The stores of a program, and the procedures they need.
+fn with_stores(
+    all_cells: &cells::AllCells<'_>,
+    procs: &mut Vec<almach_imp::Proc>,
+    entries: &[Entry],
+) -> Lowering<Vec<almach_imp::Store>> {
+    let mut called = Vec::new();
+    for proc in procs.iter() {
+        almach_imp::naturals::calls(&proc.body, &mut called);
+    }
+    let mut tables = Vec::new();
+    let mut stores = Vec::new();
+    for cells in all_cells.all() {
+        stores.extend(cells.imp_stores());
+        let name = cells::table_of_name(cells.name());
+        if called.contains(&&name) {
+            tables.push(tabulate::table_of(&cells, Span::NONE)?);
+        }
+    }
+    procs.splice(0..0, tables);
+    for entry in entries {
+        let touched = touched_stores(procs, &entry.proc);
+        let used = all_cells.all().into_iter();
+        let used = used.filter(|cells| touched.contains(cells.name().as_str()));
+        let constants: Vec<Stmt> = used.flat_map(|cells| cells.make_constants(entry.span)).collect();
+        if let Some(proc) = procs.iter_mut().find(|proc| proc.name == entry.proc) {
+            proc.body.splice(0..0, constants);
+        }
+    }
+    Ok(stores)
+}
+
+/// The stores that a procedure, or what it calls, works on.
+fn touched_stores(procs: &[almach_imp::Proc], from: &Name) -> HashSet<String> {
+    let (mut open, mut seen, mut found) = (vec![from], HashSet::new(), HashSet::new());
+    while let Some(name) = open.pop() {
+        let Some(proc) = procs.iter().find(|proc| proc.name == *name) else {
+            continue;
+        };
+        if !seen.insert(name) {
+            continue;
+        }
+        almach_imp::naturals::calls(&proc.body, &mut open);
+        let mut touched = tidy::Reads::default();
+        proc.body
+            .iter()
+            .for_each(|stmt| tidy::touches(stmt, &mut touched));
+        let columns = touched.names.iter().filter_map(|name| name.split_once('$'));
+        found.extend(columns.map(|(store, _)| store.to_string()));
+    }
+    found
 }
 
 fn check_dpia(program: almach_dpia::Program, stage: &str) -> Lowering<almach_dpia::Checked> {

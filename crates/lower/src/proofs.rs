@@ -95,6 +95,12 @@ impl Prover {
                 // More than there can be, or a number of cells.
                 self.learn_nonneg(size.clone());
             }
+            Stmt::Reserve { name, count, .. } => {
+                self.index(count);
+                self.learn_nonneg(count.clone());
+                self.kept.insert(name.clone(), ScalarType::I64);
+                self.facts.set_natural(name);
+            }
             Stmt::Copy {
                 to_index,
                 from_index,

@@ -7,7 +7,7 @@
 //! The text of Imp, and of the C that is printed from it, is for people too.
 
 use almach_base::Name;
-use almach_imp::{Argument, Expr, Index, Proc, Stmt};
+use almach_imp::{Argument, Expr, Index, Proc, Stmt, is_column};
 use std::collections::{HashMap, HashSet};
 
 pub(crate) fn rename(proc: &mut Proc) {
@@ -28,6 +28,10 @@ struct Names {
 
 impl Names {
     fn of(&mut self, name: &Name) -> Name {
+        // Columns belong to the program.
+        if is_column(name) {
+            return name.clone();
+        }
         if let Some(known) = self.given.get(name) {
             return known.clone();
         }
@@ -91,6 +95,10 @@ fn statement(stmt: &mut Stmt, names: &mut Names) {
             expr(value, names);
             *index = names.index(index);
             *buffer = names.of(buffer);
+        }
+        Stmt::Reserve { name, count, .. } => {
+            *count = names.index(count);
+            *name = names.of(name);
         }
         Stmt::Buffer { name, .. } | Stmt::Free(name) => *name = names.of(name),
         Stmt::Alloc { buffer, size, .. } => {

@@ -16,6 +16,7 @@
 mod bodies;
 mod checks;
 mod control;
+mod data;
 mod destinations;
 mod jagged;
 mod layout;
@@ -26,6 +27,7 @@ mod types;
 mod update;
 mod views;
 
+use crate::cells::AllCells;
 use crate::error::{Lowering, bug};
 use crate::facts::Facts;
 use almach_base::{Name, Span};
@@ -83,6 +85,7 @@ pub(crate) enum Dest {
 
 pub(crate) struct Translator<'a> {
     program: &'a Program,
+    all_cells: &'a AllCells<'a>,
     proc_names: &'a HashMap<FunId, Name>,
     facts: Facts,
     env: Env,
@@ -102,6 +105,7 @@ pub(crate) struct Translator<'a> {
 pub(crate) fn translate(
     program: &Program,
     entries: &[FunId],
+    all_cells: &AllCells<'_>,
 ) -> Lowering<(almach_dpia::Program, HashMap<FunId, Name>)> {
     let mut order = Vec::new();
     let mut seen = HashSet::new();
@@ -123,6 +127,7 @@ pub(crate) fn translate(
         let function = function(program, id)?;
         let mut translator = Translator {
             program,
+            all_cells,
             proc_names: &proc_names,
             facts: Facts::of(function),
             env: Env::new(),
@@ -136,7 +141,8 @@ pub(crate) fn translate(
         };
         procs.push(translator.function(id, function)?);
     }
-    Ok((almach_dpia::Program { procs }, proc_names))
+    let stores = all_cells.all().iter().map(|cells| cells.store.clone()).collect();
+    Ok((almach_dpia::Program { stores, procs }, proc_names))
 }
 
 fn function(program: &Program, id: FunId) -> Lowering<&Function> {

@@ -39,6 +39,7 @@ pub(crate) fn to_loops(program: &Program) -> Program {
         }
     });
     Program {
+        stores: program.stores.clone(),
         procs: procs.collect(),
     }
 }

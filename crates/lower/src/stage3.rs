@@ -16,6 +16,7 @@ mod acceptors;
 mod calls;
 pub(crate) mod collectives;
 mod commands;
+mod data;
 pub(crate) mod entry;
 mod expressions;
 mod growing;
@@ -99,7 +100,7 @@ impl<'a> Generator<'a> {
             bindings: HashMap::new(),
             nats: HashMap::new(),
             stmts: Vec::new(),
-            types: HashMap::new(),
+            types: data::column_types(program),
             assigned: HashSet::new(),
             ranges: Ranges::unknown(),
             next: 0,
@@ -183,6 +184,9 @@ impl<'a> Generator<'a> {
         // Behind a check that always fails only what was declared before it needs an end.
         if self.unreachable && !matches!(&stmt, Stmt::Free(name) if self.types.contains_key(name)) {
             return;
+        }
+        if let Stmt::Reserve { name, .. } = &stmt {
+            self.types.insert(name.clone(), ScalarType::I64);
         }
         if let Stmt::Let { name, ty, .. } | Stmt::Var { name, ty, .. } | Stmt::Buffer { name, ty, .. } = &stmt
         {

@@ -11,7 +11,7 @@
 //! is gone. Expressions have no effects, so leaving one out changes nothing.
 
 use almach_base::Name;
-use almach_imp::{Argument, Expr, Index, Proc, Stmt};
+use almach_imp::{Argument, Expr, Index, Proc, Stmt, is_column};
 use std::collections::{HashMap, HashSet};
 
 pub(crate) fn tidy(proc: &mut Proc) {
@@ -57,6 +57,7 @@ impl Reads {
             }
             Stmt::Buffer { .. } | Stmt::At(_) | Stmt::Free(_) | Stmt::Barrier => {}
             Stmt::Alloc { size, .. } | Stmt::Shrink { size, .. } => self.index(size),
+            Stmt::Reserve { count, .. } => self.index(count),
             // What iterations tell each other is always of use.
             Stmt::Atomic {
                 step, buffer, index, ..
@@ -175,7 +176,7 @@ fn remove_dead(stmts: &mut Vec<Stmt>, read: &HashSet<Name>) -> bool {
         | Stmt::Shrink { buffer: name, .. }
         | Stmt::Free(name)
         | Stmt::Store { buffer: name, .. }
-        | Stmt::Copy { to: name, .. } => read.contains(name),
+        | Stmt::Copy { to: name, .. } => read.contains(name) || is_column(name),
         _ => true,
     });
     let mut changed = stmts.len() != before;

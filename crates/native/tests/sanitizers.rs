@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use support::programs::{CHAINS, FAILING, STATEMENTS};
 use support::recursive::RECURSIVE;
+use support::stores::STORES;
 use support::{OUT, OWNED, buffer, int, room};
 
 const FLAGS: [&str; 6] = [
@@ -365,6 +366,17 @@ fn operators_are_defined_everywhere() {
     clean(&text, "operators", &calls);
 }
 
+#[test]
+fn stores_are_clean() {
+    let calls = [
+        ("cells", vec![int(70), room(70)]),
+        ("shared", vec![int(20), room(20)]),
+        ("runs", vec![int(100), OUT]),
+        ("runs", vec![int(0), OUT]),
+    ];
+    clean(STORES, "stores", &calls);
+}
+
 /// Threads race in no loop. The run time of clang tells ThreadSanitizer what its barriers mean; where that does not work (a
 /// program without a race is blamed, or one with a race is not), there is nothing to learn.
 #[test]
@@ -430,6 +442,15 @@ fn threads_do_not_race() {
     ];
     let source = support::emit(&recursive, Target::OpenMp);
     let (good, said) = passes(&source, "recursive", &main_text(&recursive, &calls)).unwrap();
+    assert!(good, "{said}");
+    let stores = support::checked(STORES);
+    let calls = [
+        ("cells", vec![int(80), room(80)]),
+        ("shared", vec![int(80), room(80)]),
+        ("runs", vec![int(300), OUT]),
+    ];
+    let source = support::emit(&stores, Target::OpenMp);
+    let (good, said) = passes(&source, "stores", &main_text(&stores, &calls)).unwrap();
     assert!(good, "{said}");
     let statements = support::checked(STATEMENTS);
     let calls = [

@@ -19,9 +19,11 @@ use crate::facts::{Facts, is_fixed};
 use crate::{Log, Pass};
 use almach_base::Span;
 use almach_core::visit::{Substitution, WalkMut, walk_exp_mut, walk_function_mut, walk_stmt_mut};
-use almach_core::{Atom, Body, Dim, Exp, InPlace, Lambda, Op, Pattern, Program, Size, Stmt, Type, Var};
+use almach_core::{
+    Atom, Body, DataId, Dim, Exp, InPlace, Lambda, Op, Pattern, Program, Recursive, Size, Stmt, Type, Var,
+};
 use almach_prim::Prim;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 pub const PASS: Pass = Pass {
     name: "common-subexpressions",
@@ -35,11 +37,40 @@ pub fn run(mut program: Program, _: &mut Log) -> Program {
         substitution: Substitution::new(),
         seen: HashMap::new(),
         trail: Vec::new(),
+        holds_cells: holding_cells(&program),
     };
     for function in &mut program.functions {
         walk_function_mut(&mut cse, function);
     }
     program
+}
+
+/// The recursive types, and those whose values hold some.
+fn holding_cells(program: &Program) -> HashSet<DataId> {
+    fn mentions(ty: &Type, known: &HashSet<DataId>) -> bool {
+        match ty {
+            Type::Scalar(_) | Type::Vector(..) => false,
+            Type::Tuple(parts) => parts.iter().any(|part| mentions(part, known)),
+            Type::Array(_, element) => mentions(element, known),
+            Type::Data(id) | Type::Node(id) => known.contains(id),
+        }
+    }
+    let mut known = HashSet::new();
+    loop {
+        let before = known.len();
+        for (id, def) in (0..).map(DataId).zip(&program.data) {
+            let mut fields = def
+                .constructors
+                .iter()
+                .flat_map(|constructor| &constructor.fields);
+            if def.recursive == Recursive::Yes || fields.any(|field| mentions(field, &known)) {
+                known.insert(id);
+            }
+        }
+        if known.len() == before {
+            return known;
+        }
+    }
 }
 
 struct Cse {
@@ -48,6 +79,8 @@ struct Cse {
     /// Expressions in scope by their text, with what binds them.
     seen: HashMap<String, Pattern>,
     trail: Vec<String>,
+    /// The recursive types, and those whose values hold some.
+    holds_cells: HashSet<DataId>,
 }
 
 impl WalkMut for Cse {
@@ -86,7 +119,7 @@ impl WalkMut for Cse {
 impl Cse {
     /// Whether an equal expression is in scope; then its names stand for these.
     fn is_repeated(&mut self, stmt: &Stmt) -> bool {
-        if !self.may_be_shared(&stmt.exp) {
+        if !self.may_be_shared(&stmt.exp) || self.makes_cells(stmt) {
             return false;
         }
         let key = key(&stmt.exp);
@@ -110,6 +143,33 @@ impl Cse {
                 self.trail.push(key);
                 false
             }
+        }
+    }
+
+    /// Whether a statement may make cells of a recursive type: those of two evaluations are different nodes. (A constructor
+    /// without fields has one cell for all.)
+    fn makes_cells(&self, stmt: &Stmt) -> bool {
+        let gives_data = || {
+            stmt.pattern
+                .values
+                .iter()
+                .any(|value| self.holds_cells(&value.ty))
+        };
+        match &stmt.exp {
+            Exp::Construct { fields, .. } => !fields.is_empty() && gives_data(),
+            Exp::Op(op) if matches!(op.prim, Prim::FromNodes | Prim::Build) => true,
+            Exp::Op(op) => !op.functions.is_empty() && gives_data(),
+            Exp::Call { .. } => gives_data(),
+            _ => false,
+        }
+    }
+
+    fn holds_cells(&self, ty: &Type) -> bool {
+        match ty {
+            Type::Scalar(_) | Type::Vector(..) => false,
+            Type::Tuple(parts) => parts.iter().any(|part| self.holds_cells(part)),
+            Type::Array(_, element) => self.holds_cells(element),
+            Type::Data(id) | Type::Node(id) => self.holds_cells.contains(id),
         }
     }
 

@@ -46,6 +46,8 @@ pub(super) struct ProgramFacts<'p> {
     pub program: &'p Program,
     /// By `DataId`.
     pub references: Vec<Arc<NodeReferences>>,
+    /// By `DataId`, by constructor: the one cell of each constructor without fields.
+    constants: Vec<Vec<Value>>,
 }
 
 impl<'p> ProgramFacts<'p> {
@@ -60,7 +62,17 @@ impl<'p> ProgramFacts<'p> {
                 Arc::new(def.constructors.iter().map(|c| fields(&c.fields)).collect())
             })
             .collect();
-        ProgramFacts { program, references }
+        let constants = program.data.iter().map(|def| {
+            let cells = (0..).zip(&def.constructors);
+            cells
+                .map(|(constructor, _)| Value::cell(constructor, []))
+                .collect()
+        });
+        ProgramFacts {
+            program,
+            references,
+            constants: constants.collect(),
+        }
     }
 
     pub(super) fn held(&self, data: DataId) -> Lowered<Held> {
@@ -345,7 +357,10 @@ impl Lower<'_, '_> {
                 fields,
             } => {
                 let held = self.facts.held(*data)?;
-                self.construct(held, *constructor, fields).map(Given::one)
+                match (held, fields.is_empty()) {
+                    (Held::Datum, true) => self.constant_cell(*data, *constructor).map(Given::one),
+                    _ => self.construct(held, *constructor, fields).map(Given::one),
+                }
             }
             Exp::ConstructNode {
                 data: _,
@@ -419,6 +434,16 @@ impl Lower<'_, '_> {
             Loc::Boxed(reg) => flat.boxed.push(Use::of(*reg)),
         }
         Ok(())
+    }
+
+    /// A constructor without fields has one cell in the whole program: how often it is evaluated cannot be seen.
+    fn constant_cell(&mut self, data: DataId, constructor: u32) -> Lowered<Loc> {
+        let cells = self.facts.constants.get(data.0 as usize);
+        let cell = cells.and_then(|cells| cells.get(constructor as usize));
+        let cell = cell.ok_or("a constructor does not exist")?.clone();
+        let to = self.boxed();
+        self.emit(Instr::Value(to, cell));
+        Ok(Loc::Boxed(to))
     }
 
     fn construct(&mut self, held: Held, constructor: u32, fields: &[Atom]) -> Lowered<Loc> {

@@ -10,11 +10,11 @@ use almach_value::Scalar;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-fn comm(run: impl Fn(&mut Store) -> Run<()> + 'static) -> Run<Meaning> {
+pub(super) fn comm(run: impl Fn(&mut Store) -> Run<()> + 'static) -> Run<Meaning> {
     Ok(Meaning::Comm(Rc::new(run)))
 }
 
-fn number(value: i64) -> Meaning {
+pub(super) fn number(value: i64) -> Meaning {
     reader(move |_, _| Ok(Scalar::I64(value)))
 }
 
@@ -39,7 +39,7 @@ fn iterations(level: Level, size: i64) -> Box<dyn Iterator<Item = i64>> {
 }
 
 /// Runs all iterations; of several failures the first in order is the one that counts.
-fn each(level: Level, size: i64, mut run: impl FnMut(i64) -> Run<()>) -> Run<()> {
+pub(super) fn each(level: Level, size: i64, mut run: impl FnMut(i64) -> Run<()>) -> Run<()> {
     let mut failed: Option<(i64, RunError)> = None;
     for at in iterations(level, size) {
         if let Err(error) = run(at)
@@ -314,6 +314,11 @@ fn collective(applied: Rc<Applied>, arguments: Vec<Meaning>) -> Run<Meaning> {
         Prim::ScatterI(_, _, site) => scatter(applied.clone(), (**site).clone(), arguments),
         Prim::PermuteI(_, _, site) => permute(applied.clone(), (**site).clone(), arguments),
         Prim::ReduceByIndexI(..) => reduce_by_index(applied.clone(), arguments),
+        Prim::Construct(row) => super::rows::construct((**row).clone(), arguments),
+        Prim::NewTable(level, store, _) => {
+            super::rows::new_table(*level, store.clone(), applied.size(0)?, arguments)
+        }
+        Prim::TableOf(store) => super::rows::table_of(store.clone(), arguments),
         other => Err(broken(format!("`{}` is no command", other.name()))),
     }
 }

@@ -67,6 +67,8 @@ impl Interpreter {
             Prim::Unary(..) | Prim::Binary(..) | Prim::Ternary(..) | Prim::Select | Prim::Splat(..) => {
                 operator(applied.clone(), exps(arguments)?)
             }
+            Prim::Tag(store) => super::rows::tag(store.clone(), arguments),
+            Prim::Column(store, at, ty) => super::rows::column(store.clone(), *at, *ty, arguments),
             Prim::Map(_) => functional_map(arguments),
             Prim::Reduce => functional_reduce(applied.clone(), arguments),
             _ => match acceptor_or_view(applied, &arguments)? {

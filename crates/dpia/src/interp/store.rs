@@ -2,6 +2,7 @@
 
 use super::{Acc, Env, Exp, Meaning, Run, RunError, broken};
 use crate::ty::Data;
+use almach_base::Name;
 use almach_value::{Scalar, ScalarType};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -41,9 +42,19 @@ pub struct Store {
     cells: Vec<Block>,
     /// How many calls wait for others.
     calls: usize,
+    pub(super) tables: HashMap<Name, super::rows::Table>,
 }
 
 impl Store {
+    /// With empty tables for the stores of a program.
+    pub(crate) fn with(stores: &[crate::store::Store]) -> Store {
+        Store {
+            cells: Vec::new(),
+            calls: 0,
+            tables: stores.iter().map(super::rows::Table::of).collect(),
+        }
+    }
+
     pub(crate) fn enter_call(&mut self, most: usize) -> Run<()> {
         self.calls += 1;
         match self.calls <= most {

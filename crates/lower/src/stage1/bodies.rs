@@ -438,16 +438,16 @@ impl Translator<'_> {
     /// A value of a sum.
     pub(crate) fn construct(
         &mut self,
-        data: almach_core::DataId,
+        ty: &almach_core::Type,
         constructor: u32,
         fields: &[Atom],
     ) -> Lowering<Held> {
-        let constructors = self.data_def(data)?.constructors.clone();
+        let constructors = self.fields_of_sum(ty)?;
         let tag = build::literal(Scalar::U32(constructor));
         let mut components = vec![Held::plain(super::types::tag(), tag)];
-        for (at, def) in (0u32..).zip(&constructors) {
+        for (at, types) in (0u32..).zip(&constructors) {
             let mut values = Vec::new();
-            for (field_at, field) in def.fields.iter().enumerate() {
+            for (field_at, field) in types.iter().enumerate() {
                 let layout = self.layout(field)?;
                 values.push(match (at == constructor, fields.get(field_at)) {
                     (true, Some(atom)) => {

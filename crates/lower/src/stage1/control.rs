@@ -23,6 +23,9 @@ impl Translator<'_> {
                 Some(value) => self.bind_one(pattern, exp, value),
                 None => self.compute_new(pattern, exp, |this, dest| this.into(exp, pattern, dest)),
             },
+            Exp::Construct { data, fields, .. } if self.is_recursive(*data) && !fields.is_empty() => {
+                self.compute_new(pattern, exp, |this, dest| this.into(exp, pattern, dest))
+            }
             Exp::Array(elements, _) if self.binds_rows(pattern)? => {
                 let value = self.rows_literal(elements, pattern)?;
                 self.bind_one_held(pattern, exp, value)
@@ -39,7 +42,6 @@ impl Translator<'_> {
             Exp::Loop(looped) => self.bind_loop(looped, exp, pattern),
             Exp::Foreign { .. } => refuse("a foreign function", self.span),
             Exp::Trace { .. } => refuse("`trace`", self.span),
-            Exp::ConstructNode { .. } => refuse("recursive data", self.span),
             Exp::Assert { condition, text } => {
                 let condition = self.value(condition)?;
                 self.assertion(condition, text);
@@ -52,6 +54,7 @@ impl Translator<'_> {
             | Exp::Tuple(_)
             | Exp::Project(..)
             | Exp::Construct { .. }
+            | Exp::ConstructNode { .. }
             | Exp::Index { .. }
             | Exp::Slice { .. }
             | Exp::Coerce { .. } => {
@@ -98,6 +101,14 @@ impl Translator<'_> {
                 Dest::Each(acceptors) => self.update(array, parts, value, acceptors),
                 dest @ Dest::Cell { .. } => self.bind_then_give(exp, pattern, dest),
             },
+            Exp::Construct {
+                data,
+                constructor,
+                fields,
+            } if self.is_recursive(*data) && !fields.is_empty() => match dest {
+                Dest::Each(acceptors) => self.construct_cell(*data, *constructor, fields, acceptors),
+                Dest::Cell { .. } => bug("a cell with a size of its own", self.span),
+            },
             _ => self.bind_then_give(exp, pattern, dest),
         }
     }
@@ -136,9 +147,11 @@ impl Translator<'_> {
     }
 
     fn case(&mut self, scrutinee: &Atom, arms: &[Arm], default: Option<&Body>, dest: Dest) -> Lowering<()> {
-        let Type::Data(_) = self.type_of(scrutinee)? else {
-            return refuse("a `case` on a node", self.span);
-        };
+        if let Type::Data(id) = self.type_of(scrutinee)?
+            && self.is_recursive(id)
+        {
+            return self.case_of_datum(id, scrutinee, arms, default, dest);
+        }
         let mut value = self.held(scrutinee)?;
         value.data = self.let_exp("scrutinee", &value.layout.data(), value.data);
         let Data::Tuple(parts) = value.layout.data() else {
@@ -149,6 +162,18 @@ impl Translator<'_> {
             let body = self.arm(arm, &value, dest.again())?;
             branches.push((arm.constructor, body));
         }
+        let tag = build::get(0, &parts, value.data);
+        self.branches(tag, branches, default, dest)
+    }
+
+    /// Runs the branch of a tag.
+    pub(crate) fn branches(
+        &mut self,
+        tag: Phrase,
+        mut branches: Vec<(u32, Phrase)>,
+        default: Option<&Body>,
+        dest: Dest,
+    ) -> Lowering<()> {
         let mut rest = match default {
             Some(body) => self.block(|this| this.body_into(body, dest))?,
             // The last constructor needs no test.
@@ -158,11 +183,10 @@ impl Translator<'_> {
             },
         };
         for (constructor, body) in branches.into_iter().rev() {
-            let tag = build::get(0, &parts, value.data.clone());
             let test = binary(
                 BinOp::Eq,
                 super::layout::TAG,
-                tag,
+                tag.clone(),
                 build::literal(Scalar::U32(constructor)),
             );
             rest = build::if_then_else(test, body, rest);

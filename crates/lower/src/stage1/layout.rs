@@ -13,8 +13,9 @@
 //! what is no longer needed does not pile up.
 
 use super::Translator;
-use crate::error::{Lowering, bug, refuse};
-use almach_core::{DataDef, DataId, Dim, Recursive, Type};
+use crate::cells::with_positions;
+use crate::error::{Lowering, bug};
+use almach_core::{DataDef, DataId, Dim, Type};
 use almach_dpia::{Data, Nat, Phrase, Substitution, build};
 use almach_value::ScalarType;
 
@@ -257,23 +258,36 @@ impl Translator<'_> {
             ),
             Type::Array(Dim::Size(size), element) => Layout::array(self.nat(size), self.layout_of(element)?),
             Type::Array(Dim::Jagged, element) => Layout::Row(0, Box::new(self.layout_of(element)?)),
-            Type::Data(id) => self.sum(*id)?,
-            Type::Node(_) => return refuse("recursive data", self.span),
+            // A recursive datum is the number of its row.
+            Type::Data(id) if self.is_recursive(*id) => Layout::Plain(I64),
+            Type::Data(_) | Type::Node(_) => self.sum(ty)?,
         })
     }
 
     /// A sum is its tag and the fields of every constructor.
-    fn sum(&self, id: DataId) -> Lowering<Layout> {
-        let def = self.data_def(id)?;
-        if def.recursive == Recursive::Yes {
-            return refuse(format!("the recursive type `{}`", def.name), self.span);
-        }
+    fn sum(&self, ty: &Type) -> Lowering<Layout> {
         let mut parts = vec![Layout::Plain(Data::Scalar(TAG))];
-        for constructor in &def.constructors {
-            let fields = constructor.fields.iter().map(|field| self.layout_of(field));
+        for fields in self.fields_of_sum(ty)? {
+            let fields = fields.iter().map(|field| self.layout_of(field));
             parts.push(Layout::tuple(fields.collect::<Lowering<_>>()?));
         }
         Ok(Layout::tuple(parts))
+    }
+
+    /// The fields of every constructor of a sum or node; a node has positions where its type mentions itself.
+    pub(crate) fn fields_of_sum(&self, ty: &Type) -> Lowering<Vec<Vec<Type>>> {
+        let (Type::Data(id) | Type::Node(id)) = ty else {
+            return bug("a sum that is none", self.span);
+        };
+        let constructors = self.data_def(*id)?.constructors.iter();
+        let fields = constructors.map(|constructor| match ty {
+            Type::Node(_) => {
+                let fields = constructor.fields.iter();
+                fields.map(|field| with_positions(field, *id)).collect()
+            }
+            _ => constructor.fields.clone(),
+        });
+        Ok(fields.collect())
     }
 
     pub(crate) fn data_def(&self, id: DataId) -> Lowering<&DataDef> {

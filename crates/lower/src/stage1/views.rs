@@ -29,10 +29,21 @@ impl Translator<'_> {
                 };
             }
             Exp::Construct {
+                data, constructor, ..
+            } if self.is_recursive(*data) => {
+                let cell = self.constant_cell(*data, *constructor)?;
+                return Ok(Held::plain(Data::Scalar(ScalarType::I64), cell));
+            }
+            Exp::Construct {
                 data,
                 constructor,
                 fields,
-            } => return self.construct(*data, *constructor, fields),
+            } => return self.construct(&Type::Data(*data), *constructor, fields),
+            Exp::ConstructNode {
+                data,
+                constructor,
+                fields,
+            } => return self.construct(&Type::Node(*data), *constructor, fields),
             Exp::Index { array, indices } => {
                 let row = self.indexed(array, indices)?;
                 return self.opened_for(&row, pattern);

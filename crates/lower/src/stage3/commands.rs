@@ -122,6 +122,11 @@ impl Generator<'_> {
                 None => self.bug("a loop of something else"),
             },
             (Prim::Check(site, _), [condition, values @ ..]) => self.check(site, condition, values),
+            (Prim::Construct(row), [columns @ .., out]) => self.construct(row, columns, out),
+            (Prim::NewTable(level, store, _), [function, out]) => {
+                self.new_table(*level, store, instance, function, out)
+            }
+            (Prim::TableOf(store), [cell, out]) => self.table_of(store, cell, out),
             (Prim::LetNat, [value, body]) => self.let_nat(value, body),
             (Prim::Fill, [cell, rest @ ..]) => self.fill(cell, rest),
             (Prim::Open, [cell, body]) => self.open(cell, body),
@@ -430,6 +435,17 @@ impl Generator<'_> {
             vec![Step::At(Index::var(index.clone()))],
         );
         self.bindings.insert(out.clone(), place);
+        self.at_level(level, index.clone(), count, |this| this.command(inner))
+    }
+
+    /// A loop at a level.
+    pub(crate) fn at_level(
+        &mut self,
+        level: Level,
+        index: Name,
+        count: Index,
+        body: impl FnOnce(&mut Self) -> Lowering<()>,
+    ) -> Lowering<()> {
         let mode = match (level, self.parallel) {
             (Level::Seq, _) => LoopMode::Seq,
             (Level::Vec, _) => LoopMode::Simd,
@@ -442,7 +458,7 @@ impl Generator<'_> {
         if mode != LoopMode::Seq {
             self.parallel = Parallel::Inside;
         }
-        let result = self.counted(index.clone(), count, mode, |this| this.command(inner));
+        let result = self.counted(index, count, mode, body);
         self.parallel = outer;
         result
     }

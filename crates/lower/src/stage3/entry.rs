@@ -2,14 +2,15 @@
 //! agree, allocates the results, and calls the entry's function.
 
 use super::expressions::index_expr;
+use crate::cells::{data_def, with_positions};
 use crate::error::{Lowering, bug, refuse};
 use crate::facts::Facts;
 use almach_base::{Name, Span};
-use almach_core::{DataDef, Dim, Function, Program, Recursive, Type, Var};
+use almach_core::{Dim, Function, Program, Recursive, Type, Var};
 use almach_imp::interface::{Entry, EntryParam, Shape};
 use almach_imp::{Argument, Expr, Index, LoopMode, Param, Passing, Proc, Site, Stmt};
 use almach_nat::Atom;
-use almach_value::{BinOp, Failure, ScalarType};
+use almach_value::{BinOp, Failure, Scalar, ScalarType};
 use std::collections::HashMap;
 
 /// The procedure of an entry, and how values are passed to it. `callee` is the procedure of its function.
@@ -213,26 +214,31 @@ impl Wrapper<'_> {
                 Shape::Array(size.as_constant(), Box::new(self.shape(element)?))
             }
             Type::Array(Dim::Jagged, element) => Shape::Rows(Box::new(self.shape(element)?)),
-            Type::Data(id) => {
-                let def = self.sum(*id)?;
-                let constructors = def.constructors.iter().map(|constructor| {
-                    constructor
-                        .fields
+            Type::Data(_) | Type::Node(_) => {
+                let constructors = self.sum(ty)?.into_iter().map(|fields| {
+                    fields
                         .iter()
                         .map(|field| self.shape(field))
                         .collect::<Lowering<Vec<_>>>()
                 });
                 Shape::Sum(constructors.collect::<Lowering<_>>()?)
             }
-            Type::Node(_) => return refuse("recursive data", self.span),
         })
     }
 
-    fn sum(&self, id: almach_core::DataId) -> Lowering<&DataDef> {
-        match self.program.data.get(id.0 as usize) {
-            Some(def) if def.recursive == Recursive::No => Ok(def),
-            Some(def) => refuse(format!("the recursive type `{}`", def.name), self.span),
-            None => bug("a data type that is not there", self.span),
+    /// The fields of every constructor of a sum or node. Recursive data cross as tables of nodes.
+    fn sum(&self, ty: &Type) -> Lowering<Vec<Vec<Type>>> {
+        let (Type::Data(id) | Type::Node(id)) = ty else {
+            return bug("a sum that is none", self.span);
+        };
+        let def = data_def(self.program, *id, self.span)?;
+        let fields = def.constructors.iter().map(|constructor| &constructor.fields);
+        match ty {
+            Type::Node(_) => Ok(fields
+                .map(|fields| fields.iter().map(|field| with_positions(field, *id)).collect())
+                .collect()),
+            _ if def.recursive == Recursive::Yes => bug("a recursive datum crosses the border", self.span),
+            _ => Ok(fields.cloned().collect()),
         }
     }
 
@@ -315,18 +321,20 @@ impl Wrapper<'_> {
                 self.slots(element, &place.of(count), direction, target, leaves)?;
             }
             Type::Array(Dim::Jagged, element) => self.rows(element, place, direction, target, leaves)?,
-            Type::Data(id) => {
-                let constructors = self.sum(*id)?.constructors.clone();
+            Type::Data(_) | Type::Node(_) => {
+                let constructors = self.sum(ty)?;
                 let tag = self.leaf(&place.part(0), almach_imp::interface::TAG, 1, direction);
                 leaves.push(target, tag);
-                for (at, constructor) in constructors.iter().enumerate() {
-                    for (field_at, field) in constructor.fields.iter().enumerate() {
+                if let (Type::Node(_), Direction::In) = (ty, direction) {
+                    self.check_tags(&place.part(0), constructors.len());
+                }
+                for (at, fields) in constructors.iter().enumerate() {
+                    for (field_at, field) in fields.iter().enumerate() {
                         let place = place.part(at + 1).part(field_at);
                         self.slots(field, &place, direction, target, leaves)?;
                     }
                 }
             }
-            Type::Node(_) => return refuse("recursive data", self.span),
         }
         Ok(())
     }
@@ -434,6 +442,36 @@ impl Wrapper<'_> {
             ty: ScalarType::I64,
             value: None,
         });
+    }
+
+    /// Tags of nodes are those of constructors.
+    fn check_tags(&mut self, place: &Place, constructors: usize) {
+        let check = |tag: Expr| Stmt::Check {
+            condition: Expr::binary(
+                BinOp::Lt,
+                tag.clone(),
+                Expr::Const(Scalar::U32(constructors as u32)),
+            ),
+            site: Site {
+                code: Failure::BadReference.code(),
+                span: self.span,
+                text: Name::from(format!("tag {{}} is of none of {constructors} constructors")),
+            },
+            arguments: vec![tag],
+        };
+        let stmt = match &place.count {
+            None => check(Expr::Var(place.name.clone())),
+            Some(count) => {
+                let index = Name::from(format!("{}_node", place.name));
+                Stmt::For {
+                    index: index.clone(),
+                    count: count.clone(),
+                    mode: LoopMode::Seq,
+                    body: vec![check(Expr::Load(place.name.clone(), Index::var(index)))],
+                }
+            }
+        };
+        self.body.push(stmt);
     }
 
     /// Offsets start at 0, do not fall, and end at the size of the data.

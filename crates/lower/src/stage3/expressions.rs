@@ -2,6 +2,7 @@
 
 use super::storage::{Place, Tree};
 use super::{Binding, Generator, Path, Step};
+use crate::cells::{column_name, tag_name};
 use crate::error::Lowering;
 use almach_base::Name;
 use almach_dpia::{Instance, Phrase, Prim, Side};
@@ -128,6 +129,8 @@ impl Generator<'_> {
                 )
             }
             Prim::Splat(..) => self.read(argument(self, 0)?, Vec::new()),
+            Prim::Tag(store) => self.load_column(tag_name(store), argument(self, 0)?),
+            Prim::Column(store, at, _) => self.load_column(column_name(store, *at), argument(self, 0)?),
             Prim::Map(_) => {
                 let (function, array) = (argument(self, 0)?, argument(self, 1)?);
                 let (at, rest) = self.first_index(path)?;

@@ -2,6 +2,7 @@
 
 pub mod programs;
 pub mod recursive;
+pub mod stores;
 
 use almach_base::{Diagnostic, Name, SourceMap};
 use almach_emit::{CSource, Export, Options, Target, emit_c};

@@ -1,0 +1,195 @@
+//! Rows of stores: recursive data.
+
+use super::commands::{comm, each, number};
+use super::expressions::{reader, take};
+use super::store::{Step, Store, integer};
+use super::{Meaning, Run, broken};
+use crate::store::Row;
+use almach_base::Name;
+use almach_prim::Level;
+use almach_value::{Scalar, ScalarType};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// The rows of one store.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Table {
+    rows: Vec<Made>,
+    references: Vec<Vec<u32>>,
+}
+
+/// A row, and the table it belongs to once it has one: first row and number of rows.
+#[derive(Clone, Debug, Default)]
+struct Made {
+    tag: u32,
+    columns: HashMap<u32, Scalar>,
+    table: Option<(i64, i64)>,
+}
+
+impl Table {
+    pub(super) fn of(store: &crate::store::Store) -> (Name, Table) {
+        let constants = store.constants.iter().map(|tag| Made {
+            tag: *tag,
+            ..Made::default()
+        });
+        let table = Table {
+            rows: constants.collect(),
+            references: store.references.clone(),
+        };
+        (store.name.clone(), table)
+    }
+
+    fn row(&self, at: i64) -> Run<&Made> {
+        usize::try_from(at)
+            .ok()
+            .and_then(|at| self.rows.get(at))
+            .ok_or_else(|| broken(format!("there is no row {at}")))
+    }
+
+    /// The columns of a row that refer to others, and those others.
+    fn references(&self, at: i64) -> Run<Vec<(u32, i64)>> {
+        let row = self.row(at)?;
+        let columns = self
+            .references
+            .get(row.tag as usize)
+            .map_or(&[][..], Vec::as_slice);
+        let found = columns.iter().map(|column| {
+            let scalar = row.columns.get(column).copied();
+            let scalar = scalar.ok_or_else(|| broken("a reference that nothing wrote"))?;
+            Ok((*column, integer(scalar)?))
+        });
+        found.collect()
+    }
+
+    fn push(&mut self, row: Made) -> i64 {
+        self.rows.push(row);
+        self.rows.len() as i64 - 1
+    }
+
+    /// The table of a row; makes it where there is none.
+    fn table_of(&mut self, root: i64) -> Run<(i64, i64)> {
+        if let Some(table) = self.row(root)?.table {
+            return Ok(table);
+        }
+        let (mut order, mut positions, mut pending) = (Vec::new(), HashMap::new(), vec![root]);
+        while let Some(at) = pending.pop() {
+            if positions.contains_key(&at) {
+                continue;
+            }
+            positions.insert(at, order.len() as i64);
+            order.push(at);
+            pending.extend(self.references(at)?.into_iter().rev().map(|(_, to)| to));
+        }
+        let table = (self.rows.len() as i64, order.len() as i64);
+        for at in order {
+            let mut row = self.row(at)?.clone();
+            for (column, to) in self.references(at)? {
+                let position = positions.get(&to).copied().unwrap_or(0);
+                row.columns.insert(column, Scalar::I64(table.0 + position));
+            }
+            row.table = Some(table);
+            self.push(row);
+        }
+        if let Some(made) = usize::try_from(root).ok().and_then(|at| self.rows.get_mut(at)) {
+            made.table = Some(table);
+        }
+        Ok(table)
+    }
+}
+
+impl Store {
+    fn table(&self, name: &Name) -> Run<&Table> {
+        self.tables
+            .get(name)
+            .ok_or_else(|| broken(format!("there is no store `{name}`")))
+    }
+
+    fn table_mut(&mut self, name: &Name) -> Run<&mut Table> {
+        self.tables
+            .get_mut(name)
+            .ok_or_else(|| broken(format!("there is no store `{name}`")))
+    }
+}
+
+pub(super) fn tag(store: Name, arguments: Vec<Meaning>) -> Run<Meaning> {
+    let [at] = take(arguments)?;
+    let at = at.exp()?;
+    Ok(reader(move |memory, _| {
+        let at = integer(at(memory, &[])?)?;
+        Ok(Scalar::U32(memory.table(&store)?.row(at)?.tag))
+    }))
+}
+
+/// What nothing wrote is zero: the constructor of the row does not have it.
+pub(super) fn column(store: Name, column: u32, ty: ScalarType, arguments: Vec<Meaning>) -> Run<Meaning> {
+    let [at] = take(arguments)?;
+    let at = at.exp()?;
+    Ok(reader(move |memory, _| {
+        let at = integer(at(memory, &[])?)?;
+        let found = memory.table(&store)?.row(at)?.columns.get(&column).copied();
+        Ok(found.unwrap_or(Scalar::zero(ty)))
+    }))
+}
+
+pub(super) fn construct(row: Row, mut arguments: Vec<Meaning>) -> Run<Meaning> {
+    let acceptor = arguments
+        .pop()
+        .ok_or_else(|| broken("a row without a place for its number"))?
+        .acc()?;
+    let values = super::expressions::exps(arguments)?;
+    comm(move |memory| {
+        let mut made = Made {
+            tag: row.tag,
+            ..Made::default()
+        };
+        for ((column, _), value) in row.columns.iter().zip(&values) {
+            made.columns.insert(*column, value(memory, &[])?);
+        }
+        let at = memory.table_mut(&row.store)?.push(made);
+        acceptor(memory, &[], Scalar::I64(at))
+    })
+}
+
+pub(super) fn new_table(level: Level, store: Name, size: i64, arguments: Vec<Meaning>) -> Run<Meaning> {
+    let [function, out] = take(arguments)?;
+    let out = out.acc()?;
+    comm(move |memory| {
+        let table = memory.table_mut(&store)?;
+        let first = table.rows.len() as i64;
+        for _ in 0..size {
+            table.push(Made {
+                table: Some((first, size)),
+                ..Made::default()
+            });
+        }
+        each(level, size, |at| {
+            let name = store.clone();
+            let place = Meaning::Acc(Rc::new(move |memory: &mut Store, path: &[Step], scalar| {
+                let rows = &mut memory.table_mut(&name)?.rows;
+                let row = usize::try_from(first + at).ok().and_then(|at| rows.get_mut(at));
+                match (row, path, scalar) {
+                    (Some(row), [Step::Field(0)], Scalar::U32(tag)) => row.tag = tag,
+                    (Some(row), [Step::Field(column)], _) => {
+                        row.columns.insert(*column as u32 - 1, scalar);
+                    }
+                    _ => return Err(broken("a row is written that is not there")),
+                }
+                Ok(())
+            }));
+            let body = function.clone().apply(number(first))?.apply(number(at))?;
+            body.apply(place)?.run(memory)
+        })?;
+        out(memory, &[], Scalar::I64(first))
+    })
+}
+
+pub(super) fn table_of(store: Name, arguments: Vec<Meaning>) -> Run<Meaning> {
+    let [at, out] = take(arguments)?;
+    let (at, out) = (at.exp()?, out.acc()?);
+    comm(move |memory| {
+        let at = integer(at(memory, &[])?)?;
+        let (first, count) = memory.table_mut(&store)?.table_of(at)?;
+        out(memory, &[Step::Field(0)], Scalar::I64(first))?;
+        out(memory, &[Step::Field(1)], Scalar::I64(count))
+    })
+}

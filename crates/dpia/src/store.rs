@@ -1,0 +1,64 @@
+//! Stores: where the cells of recursive data live (Nishimura & Ohori's systems of equations, held as tables).
+//!
+//! A store is a table that only grows; a reference is the number of a row. A row is written when it is made and never again.
+//! `construct` makes a row, `newTable` many at once. Since a row's number is known to nobody before it is written, making
+//! rows interferes with nothing, and reading one (`tag`, `column`) is an expression: that is an axiom of the checker, as the
+//! collectives are. Which numbers rows get is not known; no program can tell, since references are only followed.
+
+use crate::prim::Prim;
+use almach_base::Name;
+use almach_value::ScalarType;
+
+/// The cells of one recursive type. A row has a tag and the columns that its constructor needs; constructors share columns.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Store {
+    pub name: Name,
+    pub columns: Vec<ScalarType>,
+    /// By constructor, the columns that hold references to rows of this store, in the order of its fields.
+    pub references: Vec<Vec<u32>>,
+    /// The constructors without fields, in order. Each has one row for all: the first rows are theirs.
+    pub constants: Vec<u32>,
+}
+
+/// What `construct` writes: the columns of a constructor.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Row {
+    pub store: Name,
+    pub tag: u32,
+    pub columns: Vec<(u32, ScalarType)>,
+}
+
+/// The type of tags.
+pub const TAG: ScalarType = ScalarType::U32;
+
+/// Why a primitive does not fit the stores of the program; none where it does.
+pub(crate) fn problem(stores: &[Store], prim: &Prim) -> Option<String> {
+    let find = |name: &Name| stores.iter().find(|store| store.name == *name);
+    let missing = |name: &Name| Some(format!("there is no store `{name}`"));
+    let columns_fit = |store: &Store, columns: &[(u32, ScalarType)]| {
+        let wrong = columns
+            .iter()
+            .find(|(at, ty)| store.columns.get(*at as usize) != Some(ty));
+        wrong.map(|(at, ty)| format!("column {at} of `{}` holds no {ty}", store.name))
+    };
+    match prim {
+        Prim::Tag(name) | Prim::TableOf(name) if find(name).is_none() => missing(name),
+        Prim::Column(name, at, ty) => match find(name) {
+            Some(store) => columns_fit(store, &[(*at, *ty)]),
+            None => missing(name),
+        },
+        Prim::Construct(row) => match find(&row.store) {
+            Some(store) if row.tag as usize >= store.references.len() => {
+                Some(format!("`{}` has no constructor {}", row.store, row.tag))
+            }
+            Some(store) => columns_fit(store, &row.columns),
+            None => missing(&row.store),
+        },
+        Prim::NewTable(_, name, columns) => match find(name) {
+            Some(store) if store.columns == *columns => None,
+            Some(store) => Some(format!("rows of `{}` have other columns", store.name)),
+            None => missing(name),
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,81 @@
+//! Stores: memory that only grows. A column is a block of the heap that gets longer.
+
+use super::{Machine, Run, RunError, View, out_of_memory};
+use crate::ir::Writing;
+use almach_base::{Name, Span};
+use almach_value::{Scalar, ScalarType};
+use std::collections::{HashMap, HashSet};
+
+#[derive(Default)]
+pub(super) struct Stores {
+    /// How many rows each has.
+    counts: HashMap<Name, usize>,
+    /// The blocks of columns.
+    blocks: HashMap<Name, usize>,
+    settled: HashSet<Name>,
+}
+
+impl Stores {
+    pub(super) fn view(&self, column: &Name) -> Option<View> {
+        let block = *self.blocks.get(column)?;
+        Some(View { block, offset: 0 })
+    }
+
+    pub(super) fn is_settled(&self, column: &Name) -> bool {
+        self.settled.contains(column)
+    }
+}
+
+impl Machine<'_> {
+    /// Stores are empty at the start of a call. They end with it, so that they count in no leak.
+    pub(super) fn make_stores(&mut self) {
+        let program = self.program;
+        for column in program.columns() {
+            self.heap.push(Some(Vec::new()));
+            let block = self.heap.len() - 1;
+            self.stores.blocks.insert(column.name.clone(), block);
+            if column.writing == Writing::Settled {
+                self.stores.settled.insert(column.name.clone());
+            }
+        }
+    }
+
+    /// New rows; gives the number of the first.
+    pub(super) fn reserve(&mut self, store: &Name, count: i64, span: Span) -> Run<i64> {
+        let Ok(rows) = usize::try_from(count) else {
+            return Err(RunError::Broken(format!(
+                "{count} rows of `{store}` are reserved"
+            )));
+        };
+        let program = self.program;
+        let Some(found) = program.stores.iter().find(|known| known.name == *store) else {
+            return Err(RunError::Broken(format!("there is no store `{store}`")));
+        };
+        for column in &found.columns {
+            self.extend(&column.name, column.ty, rows)
+                .ok_or_else(|| out_of_memory(count, span))?;
+        }
+        let before = self.stores.counts.entry(store.clone()).or_default();
+        let first = *before as i64;
+        *before += rows;
+        Ok(first)
+    }
+
+    fn extend(&mut self, column: &Name, ty: ScalarType, rows: usize) -> Option<()> {
+        let block = *self.stores.blocks.get(column)?;
+        let cells = self.heap.get_mut(block)?.as_mut()?;
+        cells.try_reserve(rows).ok()?;
+        cells.resize(cells.len() + rows, Some(Scalar::zero(ty)));
+        Some(())
+    }
+
+    /// The first value that is not zero stays.
+    pub(super) fn settle(&mut self, block: usize, at: usize, value: Scalar) {
+        if let Some(Some(cells)) = self.heap.get_mut(block)
+            && let Some(cell) = cells.get_mut(at)
+            && cell.is_none_or(|before| before == Scalar::zero(before.ty()))
+        {
+            *cell = Some(value);
+        }
+    }
+}

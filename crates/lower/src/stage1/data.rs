@@ -1,0 +1,346 @@
+//! Recursive data (Nishimura & Ohori): constructors, `case`, and tables of nodes.
+//!
+//! ```text
+//! Cons x rest                       construct<List,1,0:i64,1:i64> x rest cell.1
+//! case l of | Cons x rest -> …      if eq<u32> (tag<List> l) #1u32 then … column<List,0,i64> l … column<List,1,i64> l …
+//! nodes l                           tableOf<List> l table.1; … map (\i. … column<List,0,i64> (add<i64> first i) …) (iota[n])
+//! from_nodes r ns                   newTable<par,List,i64,i64>[n] (\first. \i. \row. …) first'.1
+//! ```
+
+use super::checks::{and, binary, int};
+use super::{Dest, Item, Translator, name_of};
+use crate::cells::{Cells, Refers, data_def, is_recursive, with_positions};
+use crate::error::{Lowering, bug};
+use almach_core::{Arm, Atom, Body, DataId, Exp, Op, Pattern, Type};
+use almach_dpia::store::{Row, TAG};
+use almach_dpia::{Data, Nat, Phrase, PhraseType, Prim, build};
+use almach_prim::{Level, Prim as Operation};
+use almach_value::{BinOp, Failure, Scalar, ScalarType};
+
+const I64: Data = Data::Scalar(ScalarType::I64);
+
+impl Translator<'_> {
+    pub(crate) fn is_recursive(&self, id: DataId) -> bool {
+        is_recursive(self.program, id)
+    }
+
+    /// A node value: a sum with positions where the type mentions itself.
+    pub(crate) fn node(&self, id: DataId) -> Lowering<Data> {
+        let mut parts = vec![Data::Scalar(TAG)];
+        for constructor in &data_def(self.program, id, self.span)?.constructors {
+            let fields = constructor.fields.iter();
+            let fields = fields.map(|field| self.data(&with_positions(field, id)));
+            parts.push(Data::Tuple(fields.collect::<Lowering<_>>()?));
+        }
+        Ok(Data::Tuple(parts))
+    }
+
+    /// A constructor without fields has one row for all.
+    pub(crate) fn constant_cell(&self, id: DataId, constructor: u32) -> Lowering<Phrase> {
+        match self.all_cells.of(id, self.span)?.constant(constructor) {
+            Some(row) => Ok(int(row)),
+            None => bug("a constructor with fields and without values for them", self.span),
+        }
+    }
+
+    /// `C x y` of a recursive type: a new row.
+    pub(crate) fn construct_cell(
+        &mut self,
+        id: DataId,
+        constructor: u32,
+        fields: &[Atom],
+        acceptors: Vec<Phrase>,
+    ) -> Lowering<()> {
+        let cells = self.all_cells.of(id, self.span)?;
+        let Some(places) = cells.constructors.get(constructor as usize) else {
+            return bug("a constructor that is not there", self.span);
+        };
+        let (mut columns, mut values) = (Vec::new(), Vec::new());
+        for (field, place) in fields.iter().zip(places) {
+            let mut scalars = Vec::new();
+            flatten(&self.data_of(field)?, self.value(field)?, &mut scalars);
+            columns.extend(place.leaves.iter().map(|leaf| (leaf.column, leaf.ty)));
+            values.extend(scalars);
+        }
+        if columns.len() != values.len() {
+            return bug("a field that does not fit its columns", self.span);
+        }
+        let row = Row {
+            store: cells.name().clone(),
+            tag: constructor,
+            columns,
+        };
+        let construct = Phrase::prim(Prim::Construct(Box::new(row)), vec![], vec![]);
+        self.push(construct.apply(values).apply(acceptors));
+        Ok(())
+    }
+
+    pub(crate) fn case_of_datum(
+        &mut self,
+        id: DataId,
+        scrutinee: &Atom,
+        arms: &[Arm],
+        default: Option<&Body>,
+        dest: Dest,
+    ) -> Lowering<()> {
+        let cells = self.all_cells.of(id, self.span)?;
+        let cell = self.value(scrutinee)?;
+        let cell = self.let_exp("cell", &I64, cell);
+        let tag = Phrase::prim(Prim::Tag(cells.name().clone()), vec![], vec![]).app(cell.clone());
+        let tag = match arms.len() + usize::from(default.is_some()) {
+            // One test at most.
+            0..=2 => tag,
+            _ => self.let_exp("tag", &Data::Scalar(TAG), tag),
+        };
+        let mut branches = Vec::new();
+        for arm in arms {
+            let body = self.block(|this| {
+                almach_core::build::enter_params(&mut this.env, &arm.context, &arm.fields);
+                let Some(places) = cells.constructors.get(arm.constructor as usize) else {
+                    return bug("a constructor that is not there", this.span);
+                };
+                for (field, place) in arm.fields.iter().zip(places) {
+                    let data = this.data(&field.ty)?;
+                    let mut scalars = place
+                        .leaves
+                        .iter()
+                        .map(|leaf| column(&cells, leaf.column, leaf.ty, cell.clone()));
+                    let value = assemble(&data, &mut scalars, this)?;
+                    this.bind_value(&field.var, &data, value);
+                }
+                this.body_into(&arm.body, dest.again())
+            })?;
+            branches.push((arm.constructor, body));
+        }
+        self.branches(tag, branches, default, dest)
+    }
+
+    /// `nodes`, `root_of` and `from_nodes`.
+    pub(crate) fn bind_table(&mut self, op: &Op, exp: &Exp, pattern: &Pattern) -> Lowering<()> {
+        match (op.prim, op.args.as_slice()) {
+            (Operation::FromNodes, [root, nodes]) => {
+                let value = self.rows_of_nodes(op, root, nodes)?;
+                self.bind_one(pattern, exp, value)
+            }
+            (_, [datum]) => {
+                let Type::Data(id) = self.type_of(datum)? else {
+                    return bug("a table of what is no datum", self.span);
+                };
+                let cells = self.all_cells.of(id, self.span)?;
+                let cell = self.value(datum)?;
+                let cell = self.let_exp("cell", &I64, cell);
+                let pair = [I64, I64];
+                let table = self.new_var("table", &Data::Tuple(pair.to_vec()));
+                let find = Phrase::prim(Prim::TableOf(cells.name().clone()), vec![], vec![]);
+                self.push(find.apply([cell.clone(), table.clone().writer()]));
+                let first = build::get(0, &pair, table.clone().reader());
+                let count = build::get(1, &pair, table.reader());
+                let first = self.let_exp("first", &I64, first);
+                match op.prim {
+                    Operation::RootOf => {
+                        let position = binary(BinOp::Sub, ScalarType::I64, cell, first);
+                        let position = self.let_exp("position", &I64, position);
+                        // A cell that is not in its table is the first there.
+                        let inside = within(position.clone(), count);
+                        let select = Phrase::prim(Prim::Select, vec![], vec![I64]);
+                        self.bind_one(pattern, exp, select.apply([inside, position, int(0)]))
+                    }
+                    _ => self.bind_nodes(id, &cells, (first, count), exp, pattern),
+                }
+            }
+            _ => bug("a table of something else", self.span),
+        }
+    }
+
+    /// A table's rows as an array: a view, since rows never change.
+    fn bind_nodes(
+        &mut self,
+        id: DataId,
+        cells: &Cells,
+        (first, count): (Phrase, Phrase),
+        exp: &Exp,
+        pattern: &Pattern,
+    ) -> Lowering<()> {
+        let ([size], [value]) = (pattern.context.as_slice(), pattern.values.as_slice()) else {
+            return bug("`nodes` gives an array and its size", self.span);
+        };
+        almach_core::build::enter_pattern(&mut self.env, pattern, exp);
+        let name = name_of(size);
+        self.items.push(Item::LetNat {
+            name: name.clone(),
+            value: count,
+        });
+        let n = Nat::var(name);
+        self.values.insert(size.clone(), build::nat_value(n.clone()));
+        let node = self.node(id)?;
+        let i = self.fresh("i");
+        let row = binary(BinOp::Add, ScalarType::I64, first.clone(), Phrase::Var(i.clone()));
+        let body = self.node_at(cells, &node, row, first)?;
+        let function = Phrase::lam(i, PhraseType::Exp(I64), body);
+        let rows = Phrase::prim(Prim::Iota, vec![n.clone()], vec![]);
+        let map = Phrase::prim(Prim::Map(Level::Seq), vec![n.clone()], vec![I64, node.clone()]);
+        let data = Data::array(n, node);
+        self.bind_value(&value.var, &data, map.apply([function, rows]));
+        Ok(())
+    }
+
+    /// The node value of a row, with positions relative to the first row of its table.
+    fn node_at(&self, cells: &Cells, node: &Data, row: Phrase, first: Phrase) -> Lowering<Phrase> {
+        let Data::Tuple(parts) = node else {
+            return bug("a node that is no tuple", self.span);
+        };
+        let mut components =
+            vec![Phrase::prim(Prim::Tag(cells.name().clone()), vec![], vec![]).app(row.clone())];
+        for (part, fields) in parts.iter().skip(1).zip(&cells.constructors) {
+            let leaves = fields.iter().flat_map(|field| &field.leaves);
+            let mut scalars = leaves.map(|leaf| {
+                let value = column(cells, leaf.column, leaf.ty, row.clone());
+                match leaf.refers {
+                    Refers::Own => binary(BinOp::Sub, ScalarType::I64, value, first.clone()),
+                    Refers::Nothing | Refers::Other(_) => value,
+                }
+            });
+            components.push(assemble(part, &mut scalars, self)?);
+        }
+        Ok(build::tuple(parts, components))
+    }
+
+    /// Rows of their own for an array of nodes.
+    fn rows_of_nodes(&mut self, op: &Op, root: &Atom, nodes: &Atom) -> Lowering<Phrase> {
+        let Type::Array(_, element) = self.type_of(nodes)? else {
+            return bug("nodes that are no array", self.span);
+        };
+        let Type::Node(id) = *element else {
+            return bug("nodes that are none", self.span);
+        };
+        let cells = self.all_cells.of(id, self.span)?;
+        let (n, node) = self.array_of(nodes)?;
+        let root = self.value(root)?;
+        let root = self.let_exp("root", &I64, root);
+        self.check_position(root.clone(), &n);
+        let nodes = self.value(nodes)?;
+        let (first, i, o) = (self.fresh("first"), self.fresh("i"), self.fresh("row"));
+        let mut row = vec![Data::Scalar(TAG)];
+        row.extend(cells.store.columns.iter().map(|ty| Data::Scalar(*ty)));
+        let element = build::idx(n.clone(), node.clone(), nodes, Phrase::Var(i.clone()));
+        let (base, place) = (Phrase::Var(first.clone()), Phrase::Var(o.clone()));
+        let body = self.block(|this| this.fill_row(&cells, (&node, element), &base, (&row, &place), &n))?;
+        let function = Phrase::lam(o, PhraseType::Acc(Data::Tuple(row)), body);
+        let function = Phrase::lam(i, PhraseType::Exp(Data::Index(n.clone())), function);
+        let function = Phrase::lam(first, PhraseType::Exp(I64), function);
+        let level = op.annotation.level.unwrap_or(Level::Par);
+        let prim = Prim::NewTable(level, cells.name().clone(), cells.store.columns.clone());
+        let made = self.new_var("made", &I64);
+        let make = Phrase::prim(prim, vec![n], vec![]);
+        self.push(make.apply([function, made.clone().writer()]));
+        Ok(binary(BinOp::Add, ScalarType::I64, made.reader(), root))
+    }
+
+    /// Writes a node to its row; its positions must be those of nodes.
+    fn fill_row(
+        &mut self,
+        cells: &Cells,
+        (node, value): (&Data, Phrase),
+        first: &Phrase,
+        (row, place): (&[Data], &Phrase),
+        n: &Nat,
+    ) -> Lowering<()> {
+        let Data::Tuple(parts) = node else {
+            return bug("a node that is no tuple", self.span);
+        };
+        let value = self.let_exp("node", node, value);
+        let tag = self.let_exp("tag", &Data::Scalar(TAG), build::get(0, parts, value.clone()));
+        let write = |this: &mut Self, at: usize, ty: ScalarType, value: Phrase| {
+            let cell = build::tuple_acc(at, row, place.clone());
+            this.push(build::assign(Data::Scalar(ty), cell, value));
+        };
+        write(self, 0, TAG, tag.clone());
+        let mut rest = build::skip();
+        for (constructor, fields) in cells.constructors.iter().enumerate().rev() {
+            let Some(part) = parts.get(constructor + 1) else {
+                return bug("a node without a constructor", self.span);
+            };
+            let mut scalars = Vec::new();
+            flatten(
+                part,
+                build::get(constructor + 1, parts, value.clone()),
+                &mut scalars,
+            );
+            let leaves = fields.iter().flat_map(|field| &field.leaves);
+            let body = self.block(|this| {
+                let mut written = Vec::new();
+                for (leaf, scalar) in leaves.zip(scalars) {
+                    let scalar = match leaf.refers {
+                        Refers::Own => {
+                            let position = this.let_exp("position", &I64, scalar);
+                            this.check_position(position.clone(), n);
+                            binary(BinOp::Add, ScalarType::I64, first.clone(), position)
+                        }
+                        Refers::Nothing | Refers::Other(_) => scalar,
+                    };
+                    written.push((leaf, scalar));
+                }
+                for (leaf, scalar) in written {
+                    write(this, leaf.column as usize + 1, leaf.ty, scalar);
+                }
+                Ok(())
+            })?;
+            let number = build::literal(Scalar::U32(constructor as u32));
+            let test = binary(BinOp::Eq, TAG, tag.clone(), number);
+            rest = match fields.is_empty() {
+                true => rest,
+                false => build::if_then_else(test, body, rest),
+            };
+        }
+        self.push(rest);
+        Ok(())
+    }
+
+    fn check_position(&mut self, position: Phrase, n: &Nat) {
+        let count = build::nat_value(n.clone());
+        let inside = within(position.clone(), count.clone());
+        self.check(inside, Failure::BadReference, vec![position, count]);
+    }
+}
+
+/// `0 <= number < count`.
+fn within(number: Phrase, count: Phrase) -> Phrase {
+    and(
+        binary(BinOp::Ge, ScalarType::I64, number.clone(), int(0)),
+        binary(BinOp::Lt, ScalarType::I64, number, count),
+    )
+}
+
+fn column(cells: &Cells, column: u32, ty: ScalarType, row: Phrase) -> Phrase {
+    Phrase::prim(Prim::Column(cells.name().clone(), column, ty), vec![], vec![]).app(row)
+}
+
+/// The scalars of a value, from left to right.
+fn flatten(data: &Data, value: Phrase, scalars: &mut Vec<Phrase>) {
+    match data {
+        Data::Tuple(parts) => {
+            for (at, part) in parts.iter().enumerate() {
+                flatten(part, build::get(at, parts, value.clone()), scalars);
+            }
+        }
+        _ => scalars.push(value),
+    }
+}
+
+/// The opposite of [`flatten`].
+fn assemble(
+    data: &Data,
+    scalars: &mut dyn Iterator<Item = Phrase>,
+    this: &Translator<'_>,
+) -> Lowering<Phrase> {
+    match data {
+        Data::Tuple(parts) => {
+            let values = parts.iter().map(|part| assemble(part, scalars, this));
+            Ok(build::tuple(parts, values.collect::<Lowering<_>>()?))
+        }
+        _ => match scalars.next() {
+            Some(scalar) => Ok(scalar),
+            None => bug("a field that does not fit its columns", this.span),
+        },
+    }
+}

@@ -1,0 +1,165 @@
+//! Rows of stores.
+//!
+//! ```text
+//! construct<List,1,0:i64,1:i64> x rest out   ~~>   reserve cell = List[1]; List$tag[cell] = 1u32; List$0[cell] = x; …; out = cell
+//! ```
+
+use super::storage::{Storage, Tree};
+use super::{Binding, Generator, Step};
+use crate::cells::{column_name, count_name, first_name, table_name, table_of_name, tables_name, tag_name};
+use crate::error::Lowering;
+use almach_base::Name;
+use almach_dpia::store::{Row, TAG};
+use almach_dpia::{Instance, Phrase, Program};
+use almach_imp::{Argument, Expr, Index, Stmt};
+use almach_prim::Level;
+use almach_value::{Scalar, ScalarType};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// The types of all columns.
+pub(super) fn column_types(program: &Program) -> HashMap<Name, ScalarType> {
+    let mut types = HashMap::new();
+    for store in &program.stores {
+        types.insert(tag_name(&store.name), TAG);
+        for (at, ty) in (0u32..).zip(&store.columns) {
+            types.insert(column_name(&store.name, at), *ty);
+        }
+        for name in [table_name, first_name, count_name] {
+            types.insert(name(&store.name), ScalarType::I64);
+        }
+    }
+    types
+}
+
+impl Generator<'_> {
+    pub(super) fn load_column(&mut self, column: Name, row: &Phrase) -> Lowering<Expr> {
+        let row = self.index(row)?;
+        Ok(Expr::Load(column, self.simplify(&row)))
+    }
+
+    pub(super) fn construct(&mut self, row: &Row, columns: &[&Phrase], out: &Phrase) -> Lowering<()> {
+        let values = columns.iter().map(|value| self.read(value, Vec::new()));
+        let values = values.collect::<Lowering<Vec<Expr>>>()?;
+        let cell = self.reserve("cell", &row.store, Index::one());
+        let at = Index::var(cell.clone());
+        self.put_in_row(tag_name(&row.store), &at, Expr::Const(Scalar::U32(row.tag)));
+        for ((column, _), value) in row.columns.iter().zip(values) {
+            self.put_in_row(column_name(&row.store, *column), &at, value);
+        }
+        let place = self.target(out, Vec::new())?;
+        self.write(&place, Expr::Var(cell))
+    }
+
+    fn reserve(&mut self, stem: &str, store: &Name, count: Index) -> Name {
+        let name = self.fresh(stem);
+        let span = self.span;
+        self.emit(Stmt::Reserve {
+            name: name.clone(),
+            store: store.clone(),
+            count,
+            span,
+        });
+        name
+    }
+
+    fn put_in_row(&mut self, column: Name, row: &Index, value: Expr) {
+        self.emit(Stmt::Store {
+            buffer: column,
+            index: row.clone(),
+            value,
+        });
+    }
+
+    /// Rows in a run, filled at once, and an entry in the list of tables.
+    pub(super) fn new_table(
+        &mut self,
+        level: Level,
+        store: &Name,
+        instance: &Instance,
+        function: &Phrase,
+        out: &Phrase,
+    ) -> Lowering<()> {
+        let [size] = instance.nats.as_slice() else {
+            return self.bug("a table without a size");
+        };
+        let Some(known) = self.program.stores.iter().find(|known| known.name == *store) else {
+            return self.bug("a table of a store that is not there");
+        };
+        let Some((first, index, row, body)) = parameters(function) else {
+            return self.bug("a table without its rows");
+        };
+        let count = self.size(size);
+        let made = self.reserve("made", store, count.clone());
+        let table = self.reserve("table", &tables_name(store), Index::one());
+        let table = Index::var(table);
+        self.put_in_row(first_name(store), &table, Expr::Var(made.clone()));
+        self.put_in_row(
+            count_name(store),
+            &table,
+            super::expressions::index_expr(count.clone()),
+        );
+        let mut columns = vec![Tree::Buffer(tag_name(store), TAG)];
+        let fields = (0u32..).zip(&known.columns);
+        columns.extend(fields.map(|(at, ty)| Tree::Buffer(column_name(store, at), *ty)));
+        // How many rows there are does not matter to where one lies.
+        let rows = Storage {
+            sizes: Vec::new(),
+            capacity: None,
+            tree: Tree::Array(count.clone(), Box::new(Tree::Tuple(columns))),
+        };
+        let (rows_name, at) = (self.fresh("rows"), Index::var(index.clone()));
+        self.bindings
+            .insert(rows_name.clone(), Binding::Storage(Rc::new(rows)));
+        let here = Index::var(made.clone()) + &at;
+        let place = Binding::Alias(Rc::new(Phrase::Var(rows_name)), vec![Step::At(here.clone())]);
+        self.bindings
+            .insert(first.clone(), Binding::Scalar(Expr::Var(made.clone())));
+        self.bindings
+            .insert(index.clone(), Binding::Scalar(Expr::Var(index.clone())));
+        self.bindings.insert(row.clone(), place);
+        self.at_level(level, index.clone(), count, |this| {
+            let owner = Expr::Index(table + Index::one());
+            this.put_in_row(table_name(store), &here, owner);
+            this.command(body)
+        })?;
+        let place = self.target(out, Vec::new())?;
+        self.write(&place, Expr::Var(made))
+    }
+
+    pub(super) fn table_of(&mut self, store: &Name, cell: &Phrase, out: &Phrase) -> Lowering<()> {
+        let cell = self.read(cell, Vec::new())?;
+        let table = self.fresh("table");
+        self.assigned.insert(table.clone());
+        self.emit(Stmt::Var {
+            name: table.clone(),
+            ty: ScalarType::I64,
+            value: None,
+        });
+        let span = self.span;
+        self.emit(Stmt::Call {
+            proc: table_of_name(store),
+            arguments: vec![Argument::Value(cell), Argument::Out(table.clone())],
+            span,
+        });
+        for (field, column) in [first_name(store), count_name(store)].into_iter().enumerate() {
+            let place = self.target(out, vec![Step::Field(field)])?;
+            self.write(&place, Expr::Load(column, Index::var(table.clone())))?;
+        }
+        Ok(())
+    }
+}
+
+/// The three parameters of the function that fills a row, and its body.
+fn parameters(function: &Phrase) -> Option<(&Name, &Name, &Name, &Phrase)> {
+    let Phrase::Lam(first, _, inner) = function.unmarked() else {
+        return None;
+    };
+    let Phrase::Lam(index, _, second) = inner.unmarked() else {
+        return None;
+    };
+    let Phrase::Lam(row, _, body) = second.unmarked() else {
+        return None;
+    };
+    Some((first, index, row, body))
+}
