@@ -41,7 +41,7 @@ fn programs_read_back_as_they_print() {
 fn cells_are_read_as_they_were_made() {
     let second = with_list("out := {i64} (column<List,0,i64> (column<List,1,i64> b.2))");
     assert_eq!(result(&second), Scalar::I64(8));
-    let tag = with_list("out := {i64} (i64<u32> (tag<List> b.2))");
+    let tag = with_list("out := {i64} (select{i64} (eq<u32> (tag<List> b.2) #1u32) #1i64 #0i64)");
     assert_eq!(result(&tag), Scalar::I64(1));
 }
 
