@@ -157,6 +157,8 @@ impl Generator {
             let fields: Vec<Ty> = (0..if at == 0 { 0 } else { self.rng.below(3) })
                 .map(|_| match self.rng.below(8) {
                     0 => Ty::Tuple(vec![Ty::Scalar(self.scalar_type()), self.plain()]),
+                    1 => Ty::array(Size::Literal(1 + self.rng.below(3)), self.plain()),
+                    2 => Ty::Unknown(Box::new(self.plain())),
                     _ => self.plain(),
                 })
                 .collect();

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! almach-law FIRST_SEED SECONDS [interpreters] [jobs=N] [count=N]
+//! almach-law show SEED [COUNT]
 //! ```
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
@@ -30,18 +31,7 @@ fn main() {
         );
     }
     if args.first().is_some_and(|arg| arg == "show") {
-        let program = program(number(1, 1));
-        println!("{}", program.text());
-        for run in &program.runs_numbered("") {
-            println!(
-                "-- {}",
-                run.iter()
-                    .map(|arg| format!("'{arg}'"))
-                    .collect::<Vec<_>>()
-                    .join(" ")
-            );
-        }
-        return;
+        return show(number(1, 1), number(2, 1));
     }
     let setting = |name: &str| {
         let text = args
@@ -62,6 +52,18 @@ fn main() {
     }
     .run();
     std::process::exit(i32::from(failures > 0));
+}
+
+/// Prints the programs of some seeds as one file, with the arguments of their runs.
+fn show(first: u64, count: u64) {
+    for seed in first..first + count {
+        let (program, number) = (program(seed), format!("_{seed}"));
+        println!("{}", program.numbered(&format!("main{number}"), &number));
+        for run in &program.runs_numbered(&number) {
+            let args: Vec<String> = run.iter().map(|arg| format!("'{arg}'")).collect();
+            println!("-- {}", args.join(" "));
+        }
+    }
 }
 
 /// A range of seeds in this process; the last line are the counts.
