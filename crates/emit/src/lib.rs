@@ -33,7 +33,7 @@ use crate::tree::{CFunction, Linkage};
 use almach_base::{Diagnostic, Name, SourceMap, Span, compiler_bug};
 use almach_imp::interface::Entry;
 use almach_imp::naturals::{Naturals, callers_first, calls};
-use almach_imp::{Checked, Groups, Param, Proc, Program};
+use almach_imp::{Checked, Groups, Param, Passing, Proc, Program, Stmt};
 use std::collections::{HashMap, HashSet};
 
 pub use sites::FailureSite;
@@ -123,6 +123,12 @@ pub struct Exported {
     pub params: Vec<Param>,
 }
 
+/// Whether a procedure has blocks of its own, or makes some for its caller.
+fn holds_blocks(proc: &Proc) -> bool {
+    let owned = proc.params.iter().any(|param| param.passing == Passing::Owned);
+    owned || proc.body.iter().any(|stmt| matches!(stmt, Stmt::Buffer { .. }))
+}
+
 /// Prints a program. Only what the exported procedures reach is printed.
 pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Result<CSource, Box<Diagnostic>> {
     let program = checked.program();
@@ -183,6 +189,7 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
         sites: sites.all(),
         sources,
         allocates,
+        releases: bodies.iter().any(|proc| holds_blocks(proc)),
         recursion: match parts.frames.is_empty() {
             true => Recursion::Absent,
             false => Recursion::Present,

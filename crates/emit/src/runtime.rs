@@ -27,6 +27,8 @@ pub struct Runtime<'a> {
     pub sources: &'a SourceMap,
     /// Whether memory from the heap is used.
     pub allocates: bool,
+    /// Whether there are blocks to give back; a procedure that always fails has some that it never allocates.
+    pub releases: bool,
     pub recursion: Recursion,
     /// Whether threads wait for each other.
     pub waits: bool,
@@ -100,8 +102,12 @@ impl Runtime<'_> {
     }
 
     pub fn memory(&self) -> Option<String> {
-        let text = if self.allocates { MEMORY } else { NO_MEMORY };
-        Some(self.fill(text))
+        let text = match (self.allocates, self.releases) {
+            (true, _) => [HEAD, ALLOCATE, RELEASE].concat(),
+            (false, true) => [HEAD, RELEASE].concat(),
+            (false, false) => NO_MEMORY.to_owned(),
+        };
+        Some(self.fill(&text))
     }
 
     /// The stack of frames, where there is recursion.
@@ -261,10 +267,12 @@ int NAME_failure(const struct NAME_ctx *ctx, const uint64_t **values) {
 }
 ";
 
-const MEMORY: &str = r"/* A block has its number of cells in front, in as many bytes as a line of the cache. */
+const HEAD: &str = r"/* A block has its number of cells in front, in as many bytes as a line of the cache. */
 enum { BLOCK_HEAD = 64 };
 
-/* NULL where there is not enough memory. */
+";
+
+const ALLOCATE: &str = r"/* NULL where there is not enough memory. */
 static void *allocate(int64_t count, size_t cell) {
   if (count < 0 || (uint64_t)count > (PTRDIFF_MAX - 2 * BLOCK_HEAD) / cell) return NULL;
   const size_t bytes = (size_t)count * cell + BLOCK_HEAD;
@@ -274,7 +282,9 @@ static void *allocate(int64_t count, size_t cell) {
   return block + BLOCK_HEAD;
 }
 
-static void release(void *block) {
+";
+
+const RELEASE: &str = r"static void release(void *block) {
   if (block != NULL) free((char *)block - BLOCK_HEAD);
 }
 

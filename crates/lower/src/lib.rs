@@ -8,6 +8,7 @@ mod error;
 mod facts;
 mod in_place;
 mod in_turn;
+mod names_once;
 mod proofs;
 mod rename;
 mod stage1;
@@ -103,7 +104,8 @@ fn lower_entries(program: &Program, names: &[&str], chunks: Chunks) -> Lowering<
     }
     let functions: Vec<_> = entries.iter().map(|entry| entry.function).collect();
     let all_cells = cells::AllCells::new(program);
-    let (stage1, proc_names) = stage1::translate(program, &functions, &all_cells)?;
+    let (mut stage1, proc_names) = stage1::translate(program, &functions, &all_cells)?;
+    names_once::names_once(&mut stage1);
     let dpia = check_dpia(stage1, "stage I")?;
     let loops = check_dpia(stage2::to_loops(dpia.program()), "stage II")?;
     let mut procs = stage3::to_imp(loops.program(), chunks)?;
