@@ -6,8 +6,12 @@ use almach_imp::{Expr, Stmt};
 /// Scalar operations that take about as long as starting threads and waiting for them.
 const FORK: i64 = 1 << 16;
 
-/// What a loop with a number of iterations that is not known, or a call, is taken to repeat.
+/// What a call, or a loop with a condition, is taken to repeat.
 const UNKNOWN: i64 = 64;
+
+/// What a loop with a number of iterations that is not known is taken to repeat. Too few is worse than too many: threads
+/// with little to do cost some microseconds, a few long rows on one thread cost all the other cores.
+const UNKNOWN_LOOP: i64 = 1 << 12;
 
 /// The least number of iterations that threads share; at least two.
 pub fn iterations_for_threads(body: &[Stmt]) -> i64 {
@@ -25,7 +29,7 @@ fn stmt(stmt: &Stmt) -> i64 {
         Stmt::Var { value, .. } => value.as_ref().map_or(0, expr),
         Stmt::Check { condition, .. } => 1 + expr(condition),
         Stmt::For { count, body, .. } => {
-            let times = count.as_constant().unwrap_or(UNKNOWN);
+            let times = count.as_constant().unwrap_or(UNKNOWN_LOOP);
             times.saturating_mul(block(body).max(1))
         }
         Stmt::While { condition, body } => UNKNOWN.saturating_mul(expr(condition) + block(body)),
