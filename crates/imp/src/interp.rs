@@ -435,8 +435,10 @@ impl<'a> Machine<'a> {
 
     fn read(&mut self, buffer: &Name, index: i64, frame: &Frame) -> Run<Scalar> {
         let (block, at) = self.locate(buffer, index, frame)?;
-        if !self.stores.is_settled(buffer) {
-            self.traces.read(Place { block, cell: at }, buffer)?;
+        let place = Place { block, cell: at };
+        match self.stores.is_settled(buffer) {
+            true => self.traces.acquire(place),
+            false => self.traces.read(place, buffer)?,
         }
         let found = self.heap.get(block).and_then(|block| *block.as_ref()?.get(at)?);
         found.ok_or_else(|| RunError::Unwritten {
@@ -447,7 +449,9 @@ impl<'a> Machine<'a> {
     fn write(&mut self, buffer: &Name, index: i64, value: Scalar, frame: &Frame) -> Run<()> {
         let (block, at) = self.locate(buffer, index, frame)?;
         if self.stores.is_settled(buffer) {
-            self.settle(block, at, value);
+            if self.settle(block, at, value) {
+                self.traces.release(Place { block, cell: at });
+            }
             return Ok(());
         }
         self.traces.write(Place { block, cell: at }, buffer)?;

@@ -66,6 +66,18 @@ fn iterations_that_write_one_row_race() {
     assert_eq!(run_main(body, 2), Ok(Scalar::I64(0)));
 }
 
+/// What was written before a cell was settled can be read by who reads that cell, and by nobody else.
+#[test]
+fn settled_cells_publish() {
+    let make = "reserve a = List[1] par for i < n { if List$table[a] == 0i64 { reserve b = List[1] List$0[b] = 7i64 \
+                List$table[a] = {b + 1} }";
+    let good = format!("{make} let t: i64 = List$table[a] let x: i64 = List$0[t - 1] }} out = a");
+    assert_eq!(run_main(&good, 3), Ok(Scalar::I64(0)));
+    let bad = "reserve a = List[2] par for i < n { if i == 2i64 { List$0[a + 1] = 7i64 List$table[a] = 2i64 } \
+               let x: i64 = List$0[a + 1] } out = a";
+    assert!(matches!(run_main(bad, 3), Err(RunError::Race { .. })));
+}
+
 #[test]
 fn settled_cells_keep_their_first_value() {
     let body = "reserve a = List[1] par for i < n { List$table[a] = {i + 1} } out = List$table[a]";

@@ -69,13 +69,15 @@ impl Machine<'_> {
         Some(())
     }
 
-    /// The first value that is not zero stays.
-    pub(super) fn settle(&mut self, block: usize, at: usize, value: Scalar) {
+    /// The first value that is not zero stays; says whether this one does.
+    pub(super) fn settle(&mut self, block: usize, at: usize, value: Scalar) -> bool {
         if let Some(Some(cells)) = self.heap.get_mut(block)
             && let Some(cell) = cells.get_mut(at)
             && cell.is_none_or(|before| before == Scalar::zero(before.ty()))
         {
             *cell = Some(value);
+            return true;
         }
+        false
     }
 }
