@@ -213,8 +213,13 @@ impl Chooser {
             self.decide(reduction.span, reduction.operation, Choice::InOrder, reason);
             return None;
         }
-        // A power of two, so that lanes divide it.
-        let share = (CHUNK / reduction.work.div_ceil(4)).max(1);
+        // A power of two, so that lanes divide it. What holds loops is taken at its word; a few operations are little beside
+        // reading memory.
+        let weight = match reduction.work {
+            few @ 0..64 => few.div_ceil(4),
+            many => many,
+        };
+        let share = (CHUNK / weight).max(1);
         let size = 1i64 << share.ilog2();
         let reason = format!("about {} scalar operations for each element", reduction.work);
         self.decide(reduction.span, reduction.operation, Choice::Chunks(size), &reason);
