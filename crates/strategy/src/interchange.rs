@@ -67,6 +67,34 @@ pub(crate) struct Nest<'o> {
     sources: Vec<Option<&'o Atom>>,
 }
 
+impl<'o> Nest<'o> {
+    pub(crate) fn rows(&self) -> &Atom {
+        &self.rows
+    }
+
+    pub(crate) fn sources(&self) -> &[Option<&'o Atom>] {
+        &self.sources
+    }
+
+    pub(crate) fn producers(&self) -> &[&'o Stmt] {
+        &self.producers
+    }
+
+    pub(crate) fn reduce(&self) -> &'o Stmt {
+        self.reduce
+    }
+
+    /// Whether nothing happens to the result of a column.
+    pub(crate) fn is_only_a_reduction(&self) -> bool {
+        let result = self.reduce.pattern.values.first().map(|value| &value.var);
+        let given = match self.function.body.values.as_slice() {
+            [Atom::Var(var)] => Some(var),
+            _ => None,
+        };
+        self.after.is_empty() && self.others.is_empty() && given == result
+    }
+}
+
 impl Chooser {
     /// Whether an operation is such a map.
     pub(crate) fn column_nest<'o>(&self, op: &'o Op) -> Option<Nest<'o>> {
@@ -228,7 +256,7 @@ impl Chooser {
     }
 
     /// A value for every column.
-    fn filled(&mut self, rows: &Atom, value: &Atom, span: almach_base::Span) -> Typed<Atom> {
+    pub(crate) fn filled(&mut self, rows: &Atom, value: &Atom, span: almach_base::Span) -> Typed<Atom> {
         let Some((_, Type::Array(Dim::Size(columns), _))) = self.array_type(rows) else {
             return Ok(value.clone());
         };
@@ -238,12 +266,18 @@ impl Chooser {
     }
 
     /// Rows reduced into the states of all columns, in order; `at` says which of the zipped arrays holds the rows.
-    fn fold_rows(&mut self, reduction: &Reduction, at: usize, start: &Atom, elements: &Atom) -> Typed<Atom> {
+    pub(crate) fn fold_rows(
+        &mut self,
+        reduction: &Reduction,
+        at: usize,
+        start: &Atom,
+        elements: &Atom,
+    ) -> Typed<Atom> {
         let span = reduction.span;
-        let params = [
-            ("acc", self.builder.type_of(start)?),
-            ("x", reduction.element.clone()),
-        ];
+        let Some((_, element)) = self.array_type(elements) else {
+            return Ok(start.clone());
+        };
+        let params = [("acc", self.builder.type_of(start)?), ("x", element)];
         let step = self.lambda_of(params, |this, [acc, x]| {
             let parts = this.unzipped(&x, reduction.arity, &mut Definitions::new(), span)?;
             let row = parts.get(at).cloned().unwrap_or(x);

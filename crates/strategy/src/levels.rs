@@ -44,6 +44,9 @@ impl Chooser {
                 return self.reduction(stmt, op, &producers, around);
             }
             Exp::Op(op) => {
+                if let Some(product) = self.product(op) {
+                    return self.tiled(stmt, &product, around);
+                }
                 if let Some(nest) = self.column_nest(op) {
                     return self.interchanged(stmt, &nest, around);
                 }

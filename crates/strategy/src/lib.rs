@@ -17,6 +17,7 @@
 //! - [`hierarchy`]: which levels may stand inside which, checked on what the user wrote.
 //! - [`sources`](mod@sources): what feeds a scan, a filter or a histogram is computed where it is read.
 //! - [`interchange`](mod@interchange): rows on the outside, where an access would stride.
+//! - [`products`](mod@products): tiles, where every row meets every column.
 //! - [`operator`](mod@operator): which operators may be reordered. [`cost`](mod@cost): how much work a function is.
 
 mod calls;
@@ -28,6 +29,7 @@ mod lanes;
 mod levels;
 mod operator;
 mod producers;
+mod products;
 mod recursion;
 mod reductions;
 mod sources;

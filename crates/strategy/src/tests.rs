@@ -171,3 +171,40 @@ fn sums_of_columns_read_memory_in_its_order() {
         assert!(text.contains("reduceSeq") && text.contains("fma"), "{text}");
     }
 }
+
+const PRODUCT: &str = r"
+fun main {n, k, m} (a: [n][k]f64, b: [k][m]f64): [n][m]f64 =
+  let bt: [m][k]f64 = transpose b
+  let c: [n][m]f64 = map (\(row: [k]f64): [m]f64 ->
+    let cells: [m]f64 = map (\(col: [k]f64): f64 ->
+      let ps: [k]f64 = map (\(x: f64, y: f64): f64 ->
+        let p: f64 = x * y
+        in p) row col
+      let s: f64 = reduce (\(a: f64, b: f64): f64 ->
+        let c: f64 = a + b
+        in c) 1.0f64 ps
+      in s) bt
+    in cells) a
+  in c
+entry main = main (a: [n][k]f64, b: [k][m]f64): [n][m]f64
+";
+
+fn matrix(rows: usize, columns: usize) -> Value {
+    let program = almach_core::parse::parse_program(PRODUCT, FileId(0)).unwrap();
+    let ty = &program.entries.first().unwrap().params.first().unwrap().1;
+    let row = |i: usize| {
+        let cells: Vec<String> = (0..columns).map(|j| format!("{}.0", (i * 5 + j * 3) % 11)).collect();
+        format!("[{}]", cells.join(", "))
+    };
+    let rows: Vec<String> = (0..rows).map(row).collect();
+    almach_value::parse(&format!("[{}]", rows.join(", ")), ty).unwrap()
+}
+
+#[test]
+fn products_of_matrices_have_tiles() {
+    let text = text(PRODUCT, Machine::Threads);
+    assert!(text.contains("split 64i64") && text.contains("split 32i64"), "{text}");
+    for (n, k, m) in [(1, 1, 1), (64, 2, 32), (65, 3, 33), (130, 5, 70), (5, 4, 64), (64, 3, 1)] {
+        agree(PRODUCT, &[matrix(n, k), matrix(k, m)]);
+    }
+}
