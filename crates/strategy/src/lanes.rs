@@ -28,6 +28,9 @@ use almach_value::BinOp;
 /// Bytes of one vector.
 const VECTOR: i64 = 64;
 
+/// Partial results of one component, at most: they are combined at the end, which short arrays feel.
+const WIDTH: i64 = 64;
+
 /// Vectors that the accumulators of one reduction take together, at most.
 const REGISTERS: i64 = 8;
 
@@ -54,7 +57,9 @@ impl Chooser {
         let lanes = VECTOR / operator.largest() as i64;
         let components = operator.components() as i64;
         let mut accumulators = 4;
-        while accumulators > 1 && accumulators * components > REGISTERS {
+        let too_many =
+            |accumulators: i64| accumulators * components > REGISTERS || accumulators * lanes > WIDTH;
+        while accumulators > 1 && too_many(accumulators) {
             accumulators /= 2;
         }
         let (size, _) = self.array_type(array)?;

@@ -193,7 +193,9 @@ fn matrix(rows: usize, columns: usize) -> Value {
     let program = almach_core::parse::parse_program(PRODUCT, FileId(0)).unwrap();
     let ty = &program.entries.first().unwrap().params.first().unwrap().1;
     let row = |i: usize| {
-        let cells: Vec<String> = (0..columns).map(|j| format!("{}.0", (i * 5 + j * 3) % 11)).collect();
+        let cells: Vec<String> = (0..columns)
+            .map(|j| format!("{}.0", (i * 5 + j * 3) % 11))
+            .collect();
         format!("[{}]", cells.join(", "))
     };
     let rows: Vec<String> = (0..rows).map(row).collect();
@@ -203,8 +205,18 @@ fn matrix(rows: usize, columns: usize) -> Value {
 #[test]
 fn products_of_matrices_have_tiles() {
     let text = text(PRODUCT, Machine::Threads);
-    assert!(text.contains("split 64i64") && text.contains("split 32i64"), "{text}");
-    for (n, k, m) in [(1, 1, 1), (64, 2, 32), (65, 3, 33), (130, 5, 70), (5, 4, 64), (64, 3, 1)] {
+    assert!(
+        text.contains("split 64i64") && text.contains("split 32i64"),
+        "{text}"
+    );
+    for (n, k, m) in [
+        (1, 1, 1),
+        (64, 2, 32),
+        (65, 3, 33),
+        (130, 5, 70),
+        (5, 4, 64),
+        (64, 3, 1),
+    ] {
         agree(PRODUCT, &[matrix(n, k), matrix(k, m)]);
     }
 }
