@@ -2,6 +2,7 @@
 
 use crate::native::Native;
 use crate::options::Backend;
+use crate::outside::Outside;
 use crate::program::Program;
 use crate::terminal;
 use crate::times::Times;
@@ -10,23 +11,26 @@ use almach_base::codes::bugs::COMPILER_BUG;
 use almach_base::codes::cli::{NO_C_COMPILER, UNWRITABLE_FILE};
 use almach_base::codes::concreteness::NOT_COMPILED_YET;
 use almach_core::check::Checked;
-use almach_core::interp::{Host, Interpreter, Limits};
+use almach_core::interp::{Interpreter, Limits};
 use almach_core::{Entry, Program as Core};
 use almach_driver::back::{self, Lowered, Target};
-use almach_value::{Extent, Value, ValueType, print};
+use almach_value::Value;
+use std::path::PathBuf;
 
 pub enum Machine {
-    Interpreter(Box<Interpreter>),
+    Interpreter(Box<Interpreter>, Outside),
     Native(Box<Native>),
 }
 
 /// What the user can set for a run.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct RunSettings {
     /// What runs it; without one, the best that can run this program here.
     pub backend: Option<Backend>,
     pub max_depth: Option<usize>,
     pub checks: Checks,
+    /// C files, objects and libraries that define foreign functions.
+    pub links: Vec<PathBuf>,
 }
 
 /// What becomes of the run-time checks that the compiler could not prove.
@@ -74,21 +78,21 @@ impl Machine {
         times: &mut Times,
     ) -> Result<Machine, Diagnostic> {
         match settings.backend {
-            Some(Backend::Interp) => interpreter(core, settings),
-            Some(Backend::C) => native(program, core, entries, Target::C, settings, times),
-            Some(Backend::Openmp) => native(program, core, entries, Target::OpenMp, settings, times),
-            None => native(program, core, entries, Target::OpenMp, settings, times).or_else(|problem| {
+            Some(Backend::Interp) => interpreter(program, core, settings),
+            Some(Backend::C) => native(program, core, entries, Target::C, &settings, times),
+            Some(Backend::Openmp) => native(program, core, entries, Target::OpenMp, &settings, times),
+            None => native(program, core, entries, Target::OpenMp, &settings, times).or_else(|problem| {
                 let reason = reason_to_interpret(&problem).ok_or(problem)?;
                 terminal::complain(&format!("note: interpreting, since {reason}"));
-                interpreter(core, settings)
+                interpreter(program, core, settings)
             }),
         }
     }
 
     pub fn call(&self, entry: &str, args: Vec<Value>) -> Result<Value, Diagnostic> {
         match self {
-            Machine::Interpreter(interpreter) => interpreter
-                .call_with(entry, args, &mut Terminal)
+            Machine::Interpreter(interpreter, outside) => interpreter
+                .call_with(entry, args, &mut &*outside)
                 .map_err(|error| error.to_diagnostic()),
             Machine::Native(native) => native.call(entry, &args),
         }
@@ -100,7 +104,7 @@ fn native(
     core: &Checked<Core>,
     entries: &[&Entry],
     target: Target,
-    settings: RunSettings,
+    settings: &RunSettings,
     times: &mut Times,
 ) -> Result<Machine, Diagnostic> {
     back::rewritten(core.clone())
@@ -164,7 +168,7 @@ fn first(diagnostics: Vec<Diagnostic>) -> Diagnostic {
     })
 }
 
-fn interpreter(core: &Core, settings: RunSettings) -> Result<Machine, Diagnostic> {
+fn interpreter(program: &Program, core: &Core, settings: RunSettings) -> Result<Machine, Diagnostic> {
     if settings.checks == Checks::LeaveOut {
         terminal::complain("note: --unchecked: the interpreter checks everything");
     }
@@ -173,14 +177,9 @@ fn interpreter(core: &Core, settings: RunSettings) -> Result<Machine, Diagnostic
         limits.depth = depth;
     }
     let interpreter = Interpreter::new(core).map_err(|diagnostic| *diagnostic)?;
-    Ok(Machine::Interpreter(Box::new(interpreter.with_limits(limits))))
-}
-
-/// Traces go to standard error.
-struct Terminal;
-
-impl Host for Terminal {
-    fn trace(&mut self, label: &str, value: &Value, ty: &ValueType) {
-        terminal::complain(&format!("{label}: {}", print(value, ty, Extent::Full)));
-    }
+    let outside = Outside::new(program, core, settings);
+    Ok(Machine::Interpreter(
+        Box::new(interpreter.with_limits(limits)),
+        outside,
+    ))
 }

@@ -24,7 +24,7 @@ impl Native {
         entries: &[&almach_core::Entry],
         sources: &SourceMap,
         target: Target,
-        settings: RunSettings,
+        settings: &RunSettings,
         times: &mut Times,
     ) -> Result<Native, Vec<Diagnostic>> {
         let native = |diagnostic: Box<Diagnostic>| vec![*diagnostic];
@@ -33,7 +33,9 @@ impl Native {
         times.lap("lower");
         let source = back::c_source(&lowered, sources, "program", target)?;
         times.lap("emit");
-        let compiled = toolchain.library(&source, target, &[]).map_err(native)?;
+        let compiled = toolchain
+            .library(&source, target, &settings.links)
+            .map_err(native)?;
         times.lap(match compiled.origin {
             Origin::Cache => "cache",
             Origin::Compiler => "C compiler",

@@ -89,6 +89,9 @@ pub struct RunOptions {
     /// happen
     #[arg(long)]
     pub unchecked: bool,
+    /// A C file, an object, a library, or the name of a library of the system, that defines foreign functions
+    #[arg(long, value_name = "FILE.c|LIB")]
+    pub link: Vec<String>,
 }
 
 #[derive(Args, Debug)]
@@ -104,6 +107,9 @@ pub struct BuildOptions {
     /// happen
     #[arg(long)]
     pub unchecked: bool,
+    /// A C file, an object, a library, or the name of a library of the system, that defines foreign functions
+    #[arg(long, value_name = "FILE.c|LIB")]
+    pub link: Vec<String>,
 }
 
 #[derive(Args, Debug)]
@@ -124,6 +130,9 @@ pub struct TestOptions {
     /// What runs the tests
     #[arg(long, value_enum, default_value_t = Backend::Interp)]
     pub backend: Backend,
+    /// A C file, an object, a library, or the name of a library of the system, that defines foreign functions
+    #[arg(long, value_name = "FILE.c|LIB")]
+    pub link: Vec<String>,
 }
 
 #[derive(Args, Debug)]
@@ -150,6 +159,9 @@ pub struct BenchOptions {
     /// happen
     #[arg(long)]
     pub unchecked: bool,
+    /// A C file, an object, a library, or the name of a library of the system, that defines foreign functions
+    #[arg(long, value_name = "FILE.c|LIB")]
+    pub link: Vec<String>,
 }
 
 #[derive(Args, Debug)]

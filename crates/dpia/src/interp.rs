@@ -24,6 +24,8 @@ pub use store::{Block, Shape, Step, Store};
 pub enum RunError {
     /// A check of the program failed, with the values its message mentions.
     Failed { site: Site, arguments: Vec<Scalar> },
+    /// A C function, which this interpreter cannot call.
+    Foreign(Name),
     /// Calls wait for others deeper than this interpreter goes, which is on the native stack.
     TooDeep,
     /// Something a checked program does not do.
@@ -37,6 +39,7 @@ impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RunError::Failed { site, .. } => write!(f, "{}: {}", site.code.0, site.text),
+            RunError::Foreign(name) => write!(f, "`{name}` is a function of C"),
             RunError::TooDeep => f.write_str("a recursion is too deep for this interpreter"),
             RunError::Broken(what) => f.write_str(what),
         }

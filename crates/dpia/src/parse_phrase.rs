@@ -10,7 +10,8 @@ use crate::ty::Data;
 use almach_base::{FileId, Name, Span, codes};
 use almach_prim::Level;
 use almach_value::ir_text::{binary_from_name, scalar_from_text, ternary_from_name, unary_from_name};
-use almach_value::{ScalarType, UnOp};
+use almach_value::ir_types::parse_type;
+use almach_value::{ForeignType, ScalarType, UnOp};
 
 /// A phrase, alone.
 pub fn parse_phrase(text: &str) -> Result<Phrase, ParseError> {
@@ -326,8 +327,31 @@ impl Parser {
                 }
                 Prim::NewTable(level, store, columns)
             }
+            "foreign" => {
+                let (name, text) = self.named_type()?;
+                let function =
+                    ForeignType::parse(name, &text).ok_or_else(|| self.expected("a function's type"))?;
+                Prim::Foreign(Box::new(function))
+            }
+            "trace" => {
+                let (label, text) = self.named_type()?;
+                let ty = parse_type(&text).ok_or_else(|| self.expected("a type"))?;
+                Prim::Trace(label, Box::new(ty))
+            }
             _ => self.operator(name)?,
         })
+    }
+
+    /// `"name","type"`.
+    fn named_type(&mut self) -> Result<(Name, String), ParseError> {
+        let Token::Text(name) = self.advance() else {
+            return Err(self.expected("a name"));
+        };
+        self.expect(",")?;
+        let Token::Text(text) = self.advance() else {
+            return Err(self.expected("a type"));
+        };
+        Ok((Name::from(name), text))
     }
 
     fn operator(&mut self, name: &str) -> Result<Prim, ParseError> {

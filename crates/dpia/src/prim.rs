@@ -10,7 +10,7 @@ use crate::store::{Row, TAG};
 use crate::ty::{Data, Kind, Nat, PhraseType, Substitution};
 use almach_base::{Code, Name, Span};
 use almach_prim::Level;
-use almach_value::{BinOp, Scalar, ScalarType, TernOp, UnOp};
+use almach_value::{BinOp, ForeignType, Scalar, ScalarType, TernOp, UnOp, ValueType};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
@@ -89,6 +89,10 @@ macro_rules! plain_primitives {
             ReduceByIndexI(Level, ScalarType),
             /// Ends the run with this error where the condition is false.
             Check(Box<Site>, Vec<ScalarType>),
+            /// Calls a C function; what it gives goes to the acceptor, a cell where it has arrays.
+            Foreign(Box<ForeignType>),
+            /// Prints a value of this type, behind the label.
+            Trace(Name, Box<ValueType>),
             /// Gives a cell its sizes, and an acceptor for its new contents.
             Fill,
             /// Reads a cell.
@@ -225,6 +229,8 @@ impl Prim {
             Prim::PermuteI(..) => "permuteI",
             Prim::ReduceByIndexI(..) => "reduceByIndexI",
             Prim::Check(..) => "check",
+            Prim::Foreign(_) => "foreign",
+            Prim::Trace(..) => "trace",
             Prim::Fill => "fill",
             Prim::Open => "open",
             Prim::Tag(_) => "tag",
@@ -319,6 +325,12 @@ impl Prim {
                 format!("{columns}acc[i64] -> comm")
             }
             Prim::TableOf(_) => "exp[i64] -> acc[(i64, i64)] -> comm".into(),
+            Prim::Foreign(function) => foreign_scheme(function)?,
+            Prim::Trace(_, ty) => {
+                let mut sizes = Sizes::new("n");
+                let data = sizes.data(ty)?;
+                format!("{}exp[{data}] -> comm", sizes.binders())
+            }
             _ => self.levelled_scheme()?,
         })
     }
@@ -384,6 +396,88 @@ impl std::fmt::Display for Operand {
             None => write!(f, "{}", self.scalar),
             Some(width) => write!(f, "{}<{width}>", self.scalar),
         }
+    }
+}
+
+/// `(n0: nat) -> exp[n0.f64] -> acc[some k0'. k0'.f64] -> comm`.
+fn foreign_scheme(function: &ForeignType) -> Option<String> {
+    let (mut sizes, mut chosen) = (Sizes::new("n"), Sizes::new("k"));
+    let mut params = String::new();
+    for param in &function.params {
+        params.push_str(&format!("exp[{}] -> ", sizes.data(param)?));
+    }
+    let result = chosen.data(&function.result)?;
+    let result = match chosen.names().as_slice() {
+        [] => result,
+        names => format!("some {}. {result}", names.join(" ")),
+    };
+    Some(format!("{}{params}acc[{result}] -> comm", sizes.binders()))
+}
+
+/// Types at the border as data types, with a size of its own for every array.
+struct Sizes {
+    stem: &'static str,
+    count: usize,
+}
+
+impl Sizes {
+    fn new(stem: &'static str) -> Sizes {
+        Sizes { stem, count: 0 }
+    }
+
+    fn names(&self) -> Vec<String> {
+        (0..self.count).map(|at| format!("{}{at}'", self.stem)).collect()
+    }
+
+    fn binders(&self) -> String {
+        self.names()
+            .iter()
+            .map(|name| format!("({name}: nat) -> "))
+            .collect()
+    }
+
+    fn tuple(&mut self, parts: Vec<String>) -> String {
+        match parts.as_slice() {
+            [one] => format!("({one},)"),
+            _ => format!("({})", parts.join(", ")),
+        }
+    }
+
+    fn data(&mut self, ty: &ValueType) -> Option<String> {
+        Some(match ty {
+            ValueType::Scalar(scalar) => scalar.to_string(),
+            ValueType::Vector(width, scalar) => format!("{scalar}<{width}>"),
+            ValueType::Tuple(parts) => {
+                let parts = parts.iter().map(|part| self.data(part)).collect::<Option<_>>()?;
+                self.tuple(parts)
+            }
+            ValueType::Record(fields) => {
+                let parts = fields
+                    .iter()
+                    .map(|(_, part)| self.data(part))
+                    .collect::<Option<_>>()?;
+                self.tuple(parts)
+            }
+            ValueType::Array(_, element) => {
+                let name = format!("{}{}'", self.stem, self.count);
+                self.count += 1;
+                format!("{name}.{}", self.data(element)?)
+            }
+            // A sum is its tag and the fields of every constructor.
+            ValueType::Sum(sum) => {
+                let mut parts = vec![ScalarType::U32.to_string()];
+                for constructor in &sum.constructors {
+                    let fields = constructor
+                        .fields
+                        .iter()
+                        .map(|field| self.data(field))
+                        .collect::<Option<_>>()?;
+                    parts.push(self.tuple(fields));
+                }
+                self.tuple(parts)
+            }
+            ValueType::Recursive(_) => return None,
+        })
     }
 }
 

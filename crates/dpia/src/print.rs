@@ -6,6 +6,7 @@ use crate::prim::{Prim, ScanKind, Site, Space};
 use crate::store::Store;
 use crate::ty::{Arrow, Data, Kind, Nat, PhraseType};
 use almach_value::ir_text::{binary_name, scalar_text, ternary_name, unary_name};
+use almach_value::ir_types::type_text;
 use std::fmt;
 
 /// Lines are broken where they would be longer.
@@ -518,6 +519,10 @@ impl fmt::Display for Prim {
                 }
                 f.write_str(">")
             }
+            Prim::Foreign(function) => {
+                write!(f, "{name}<{},{}>", quote(&function.name), quote(&function.text()))
+            }
+            Prim::Trace(label, ty) => write!(f, "{name}<{},{}>", quote(label), quote(&type_text(ty))),
             _ => f.write_str(name),
         }
     }

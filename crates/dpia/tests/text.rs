@@ -50,6 +50,8 @@ fn phrases_read_back_as_they_print() {
         r"(\x: exp[n.(f32, i32)]. skip) (zip<2>[n]{f32}{i32} xs ys)",
         r"(\h: (acc[f32] ->p comm) -> comm. skip) (\k: acc[f32] ->p comm. k a)",
         r"(/\q: nat. /\s: data. \x: exp[q.s]. skip)[n + 1]{f32<4>} xs",
+        r#"foreign<"f","([f32], bool) -> [i32]">[n] xs b out"#,
+        r#"trace<"a \"label\"","[(i32, {A; B f64})]">[n + 1] xs"#,
         r#"check<E9999,"index {} \"is\" bad",0:3-9,i64> (lt<i64> i j) i"#,
         r"open{some k l. (k.f32, l.(i32,))} c.2 (/\k: nat. /\l: nat. \x: exp[(k.f32, l.(i32,))]. skip)",
         r"new<local>{n.()} (\t: var[n.()]. skip)",

@@ -116,6 +116,7 @@ pub fn c_source(
         name: name.to_owned(),
         target,
         exports,
+        foreign: lowered.foreign.clone(),
     };
     emit_c(&lowered.imp, sources, &options).map_err(|diagnostic| vec![*diagnostic])
 }

@@ -41,7 +41,7 @@ impl<'a> Elaborator<'a> {
         }))
     }
 
-    fn foreign_function(&mut self, id: tree::ForeignId, span: Span) -> Res<(ForeignId, usize)> {
+    pub(crate) fn foreign_function(&mut self, id: tree::ForeignId, span: Span) -> Res<(ForeignId, usize)> {
         if let Some(known) = self.foreign.get(&id) {
             let def = self.builder.signatures.foreign(*known);
             let def = def.map_err(|error| ill_typed(span, &error))?;

@@ -70,6 +70,12 @@ pub fn elaborate<'a>(
 ) -> Result<Checked<core::Program>, Vec<Diagnostic>> {
     let mut elaborator = Elaborator::new(program);
     let mut errors: Vec<Diagnostic> = Vec::new();
+    // All that are declared: the files that define them see them in the generated header.
+    for (at, foreign) in (0u32..).zip(&program.foreign) {
+        if let Err(error) = elaborator.foreign_function(tree::ForeignId(at), foreign.span) {
+            errors.push(*error);
+        }
+    }
     for entry in &program.entries {
         if let Err(error) = elaborator.entry(*entry) {
             errors.push(*error);

@@ -262,7 +262,9 @@ impl Uses {
                 self.expr(condition);
                 arguments.iter().for_each(|argument| self.expr(argument));
             }
-            Stmt::Call { arguments, .. } => arguments.iter().for_each(|argument| match argument {
+            Stmt::Call { arguments, .. }
+            | Stmt::Foreign { arguments, .. }
+            | Stmt::Trace { arguments, .. } => arguments.iter().for_each(|argument| match argument {
                 Argument::Value(value) => self.expr(value),
                 Argument::Out(name) => {
                     self.assigned_nested.insert(name.clone());
@@ -360,7 +362,7 @@ pub fn traits(procs: &[(&Proc, Uses)], groups: &Groups) -> HashMap<Name, Traits>
 /// Whether statements may end the call with an error.
 pub fn fails(stmts: &[Stmt], uses: &Uses, known: &HashMap<Name, Traits>) -> bool {
     stmts.iter().any(|stmt| match stmt {
-        Stmt::Check { .. } | Stmt::Reserve { .. } => true,
+        Stmt::Check { .. } | Stmt::Reserve { .. } | Stmt::Foreign { .. } => true,
         Stmt::Alloc { buffer, .. } => matches!(uses.storage(buffer), Storage::Heap { .. }),
         Stmt::Call { proc, .. } => known.get(proc).is_some_and(|traits| traits.fails),
         Stmt::For { body, .. } | Stmt::While { body, .. } => fails(body, uses, known),
@@ -391,6 +393,7 @@ pub fn is_simple(stmts: &[Stmt]) -> bool {
     stmts.iter().all(|stmt| match stmt {
         Stmt::Check { .. } | Stmt::Call { .. } | Stmt::Alloc { .. } | Stmt::Free(_) | Stmt::Swap(..) => false,
         Stmt::Buffer { .. } | Stmt::Shrink { .. } | Stmt::While { .. } | Stmt::Reserve { .. } => false,
+        Stmt::Foreign { .. } | Stmt::Trace { .. } => false,
         Stmt::Atomic { .. } | Stmt::Await { .. } | Stmt::Barrier => false,
         Stmt::For { body, mode, .. } => !mode.has_threads() && is_simple(body),
         Stmt::If { then, otherwise, .. } => is_simple(then) && is_simple(otherwise),

@@ -23,7 +23,7 @@ fn context_param(name: &str) -> CParam {
     }
 }
 
-pub fn header(name: &str, exports: &[Exported]) -> String {
+pub fn header(name: &str, exports: &[Exported], foreign: &str) -> String {
     let guard = format!("{}_H", name.to_ascii_uppercase());
     let macro_name = name.to_ascii_uppercase();
     let mut out = TEMPLATE
@@ -31,6 +31,7 @@ pub fn header(name: &str, exports: &[Exported]) -> String {
         .replace("MACRO", &macro_name)
         .replace("VERSION_TEXT", env!("CARGO_PKG_VERSION"))
         .replace("NAME", name);
+    out.push_str(foreign);
     for exported in exports {
         out.push('\n');
         out.push_str(&prototype(name, exported));

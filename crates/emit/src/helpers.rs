@@ -33,6 +33,14 @@ pub enum Helper {
     /// Waits for a value of a cell; the other one gives up where an earlier iteration fails.
     Await(ScalarType),
     AwaitOrFailure(ScalarType),
+    /// Copies what a foreign function allocated.
+    Adopt,
+    /// Text that becomes a line.
+    Text,
+    /// Floats as text.
+    Digits,
+    /// A scalar as text, in a line.
+    Show(ScalarType),
 }
 
 /// The helpers that a file needs.
@@ -50,6 +58,12 @@ pub struct Helpers {
 impl Helpers {
     /// Notes that a helper is used; its name.
     pub fn need(&mut self, helper: Helper) -> String {
+        if let Helper::Show(ty) = helper {
+            self.needed.insert(Helper::Text);
+            if ty.is_float() {
+                self.needed.insert(Helper::Digits);
+            }
+        }
         self.needed.insert(helper);
         helper.name()
     }
@@ -85,6 +99,10 @@ impl Helper {
             Helper::Pause => "pause_a_while".into(),
             Helper::Await(ty) => format!("await_{ty}"),
             Helper::AwaitOrFailure(ty) => format!("arrives_{ty}"),
+            Helper::Adopt => "adopt".into(),
+            Helper::Text => "put_text".into(),
+            Helper::Digits => "show_float".into(),
+            Helper::Show(ty) => format!("show_{ty}"),
         }
     }
 
@@ -140,6 +158,10 @@ impl Helper {
             Helper::AwaitOrFailure(ty) => AWAIT_OR_FAILURE
                 .replace("NAME", &name)
                 .replace("TYPE", scalar_c_name(ty)),
+            Helper::Adopt => ADOPT.into(),
+            Helper::Text => crate::text::TEXT.into(),
+            Helper::Digits => crate::text::SHOW_FLOAT.into(),
+            Helper::Show(ty) => crate::text::show(ty),
         }
     }
 }
@@ -273,6 +295,16 @@ fn update_body(op: BinOp, order: Order, ty: ScalarType) -> String {
         }
     }
 }
+
+const ADOPT: &str = "\
+/* A block with what a foreign function allocated, which is freed; NULL where there is not enough memory. */
+static void *adopt(void *data, int64_t count, size_t cell) {
+  void *const block = allocate(count, cell);
+  if (block != NULL && count > 0) memcpy(block, data, (size_t)count * cell);
+  free(data);
+  return block;
+}
+";
 
 /// The unsigned type in which sums and products of a type are computed: it is at least as wide as `int`, so that
 /// nothing is promoted to a signed type.

@@ -7,6 +7,7 @@
 mod analysis;
 mod atomics;
 mod expr;
+mod foreign;
 mod header;
 pub mod helpers;
 mod index;
@@ -19,7 +20,9 @@ mod runtime;
 mod sites;
 mod stmt;
 mod stores;
+mod text;
 mod threshold;
+mod trace;
 pub mod tree;
 
 use crate::analysis::{Uses, reachable, traits};
@@ -34,6 +37,7 @@ use almach_base::{Diagnostic, Name, SourceMap, Span, compiler_bug};
 use almach_imp::interface::Entry;
 use almach_imp::naturals::{Naturals, callers_first, calls};
 use almach_imp::{Checked, Groups, Param, Passing, Proc, Program, Stmt};
+use almach_value::ForeignType;
 use std::collections::{HashMap, HashSet};
 
 pub use sites::FailureSite;
@@ -51,6 +55,8 @@ pub struct Options {
     pub name: String,
     pub target: Target,
     pub exports: Vec<Export>,
+    /// C functions that the header declares, besides those that are called.
+    pub foreign: Vec<ForeignType>,
 }
 
 /// A procedure that others may call.
@@ -108,6 +114,8 @@ pub struct Interface {
     /// What the names of all exported functions start with.
     pub name: String,
     pub procs: Vec<Exported>,
+    /// C functions that must be linked, and where one is called.
+    pub foreign: Vec<(Name, Span)>,
     /// Where calls can fail; the first has the number 1.
     pub sites: Vec<FailureSite>,
 }
@@ -134,11 +142,20 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
     let program = checked.program();
     let name = sanitise(&options.name);
     let mut scope = Scope::file();
-    let exports = exports(&program.procs, options, &name, &mut scope)?;
-    let procs: Vec<(&Proc, Uses)> = reachable(&program.procs, exports.iter().map(|exported| &exported.proc))
+    let wanted = options.exports.iter().map(|export| &export.proc);
+    let procs: Vec<(&Proc, Uses)> = reachable(&program.procs, wanted)
         .into_iter()
         .map(|proc| (proc, Uses::of(proc)))
         .collect();
+    let foreign = foreign::functions(procs.iter().map(|(proc, _)| *proc));
+    foreign::take_names(&foreign, &mut scope)?;
+    let mut declared = foreign.clone();
+    for function in &options.foreign {
+        declared
+            .entry(function.name.clone())
+            .or_insert((function, Span::NONE));
+    }
+    let exports = exports(&program.procs, options, &name, &mut scope)?;
     let groups = Groups::of(procs.iter().map(|(proc, _)| *proc));
     let traits = traits(&procs, &groups);
     let callees = callees(&procs, &traits, &groups, &exports, options.target, &mut scope);
@@ -182,7 +199,7 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
     for one in printed.into_iter().flatten() {
         parts.add(one, &outside);
     }
-    let header = header::header(&name, &exports);
+    let header = header::header(&name, &exports, &foreign::prototypes(&declared));
     let runtime = runtime::Runtime {
         name: &name,
         target: options.target,
@@ -206,6 +223,10 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
         interface: Interface {
             name,
             procs: exports,
+            foreign: foreign
+                .into_iter()
+                .map(|(name, (_, span))| (name, span))
+                .collect(),
             sites: sites.into_all(),
         },
     })

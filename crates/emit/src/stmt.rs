@@ -114,6 +114,12 @@ impl Emitter<'_> {
                 then,
                 otherwise,
             } => self.branch(condition, then, otherwise, out)?,
+            Stmt::Foreign {
+                function,
+                arguments,
+                span,
+            } => self.foreign(function, arguments, *span, out)?,
+            Stmt::Trace { label, ty, arguments } => self.trace(label, ty, arguments, out)?,
             Stmt::Check {
                 condition,
                 site,
@@ -164,7 +170,7 @@ impl Emitter<'_> {
     }
 
     /// A scalar variable as something to assign to.
-    fn variable(&self, name: &Name) -> Emit<CExpr> {
+    pub fn variable(&self, name: &Name) -> Emit<CExpr> {
         let known = self.known(name)?;
         let variable = CExpr::name(known.c_name.clone());
         Ok(match known.role {
@@ -173,7 +179,7 @@ impl Emitter<'_> {
         })
     }
 
-    fn heap(&self, buffer: &Name) -> Emit<(String, Storage)> {
+    pub fn heap(&self, buffer: &Name) -> Emit<(String, Storage)> {
         let known = self.known(buffer)?;
         match known.role {
             Role::Buffer(Some(storage)) => Ok((known.c_name.clone(), storage)),
@@ -381,7 +387,7 @@ impl Emitter<'_> {
     }
 
     /// A pointer to a buffer's cell.
-    fn buffer_from(&mut self, buffer: &Name, index: &Index) -> Emit<CExpr> {
+    pub fn buffer_from(&mut self, buffer: &Name, index: &Index) -> Emit<CExpr> {
         let start = CExpr::name(self.known(buffer)?.c_name.clone());
         Ok(match index.is_zero() {
             true => start,

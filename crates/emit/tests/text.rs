@@ -20,6 +20,7 @@ fn emit(text: &str, target: Target, exports: &[&str]) -> CSource {
         name: "dot".into(),
         target,
         exports,
+        foreign: Vec::new(),
     };
     emit_c(&checked, &sources, &options).unwrap()
 }

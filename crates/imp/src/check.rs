@@ -21,17 +21,19 @@
 //! | IMP-17 | `barrier` stands in an `items` loop where all work-items meet it: under no condition and in no loop that differs between them |
 //! | IMP-18 | `local` memory belongs to a group: it is not declared inside an `items` loop |
 //! | IMP-19 | stores and their columns have names of their own; rows are reserved of stores that are there |
+//! | IMP-20 | a foreign function and `trace` have the arguments of their types |
 //!
 //! That an awaited cell is published by an *earlier* iteration is not a rule of form: the interpreter, which runs the
 //! iterations of a `chain` loop in order, finds a wait that would last for ever.
 
 use crate::groups::Groups;
+use crate::interface::{Shape, Slot};
 use crate::ir::{
     Argument, AtomicStep, Column, Expr, Index, LoopMode, Order, Param, Passing, Proc, Program, Space, Stmt,
     exact_in_any_order, is_column,
 };
 use almach_base::{Name, Span};
-use almach_value::ScalarType;
+use almach_value::{ScalarType, ValueType};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
@@ -412,6 +414,26 @@ impl<'a> Checker<'a> {
                 }
             }
             Stmt::Call { proc, arguments, .. } => self.call(proc, arguments),
+            Stmt::Foreign {
+                function, arguments, ..
+            } => {
+                let params = self.slots(&function.params)?;
+                let results = self.slots(std::slice::from_ref(&function.result))?;
+                self.values(&function.name, &params, arguments)?;
+                self.results(
+                    &function.name,
+                    &results,
+                    arguments.get(params.len()..).unwrap_or(&[]),
+                )
+            }
+            Stmt::Trace { label, ty, arguments } => {
+                let slots = self.slots(std::slice::from_ref(ty))?;
+                self.values(label, &slots, arguments)?;
+                match slots.len() == arguments.len() {
+                    true => Ok(()),
+                    false => self.fail("IMP-20", format!("`{label}` has {} slots", slots.len())),
+                }
+            }
         }
     }
 
@@ -579,6 +601,62 @@ impl<'a> Checker<'a> {
         match read.intersection(&written).next() {
             None => Ok(()),
             Some(name) => self.fail("IMP-09", format!("`{name}` is read and written by `{proc}`")),
+        }
+    }
+
+    fn slots(&self, types: &[ValueType]) -> Check<Vec<Slot>> {
+        let mut slots = Vec::new();
+        for ty in types {
+            match Shape::of(ty) {
+                Some(shape) => slots.extend(shape.slots()),
+                None => return self.fail("IMP-20", format!("a value of type `{ty}` has no slots")),
+            }
+        }
+        Ok(slots)
+    }
+
+    /// Whether arguments start with values that fit these slots.
+    fn values(&self, what: &Name, slots: &[Slot], arguments: &[Argument]) -> Check<()> {
+        for (at, slot) in slots.iter().enumerate() {
+            let fits = match (slot, arguments.get(at)) {
+                (Slot::Scalar(ty), Some(Argument::Value(value))) => self.expr(value)? == *ty,
+                (Slot::Size, Some(Argument::Value(value))) => self.expr(value)? == ScalarType::I64,
+                (Slot::Buffer(ty), Some(Argument::Buffer(name, index))) => {
+                    self.index(index)?;
+                    self.buffer(name)?.ty == *ty
+                }
+                _ => false,
+            };
+            if !fits {
+                return self.fail("IMP-20", format!("argument {at} of `{what}` is not its slot"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether arguments take results in these slots.
+    fn results(&self, what: &Name, slots: &[Slot], arguments: &[Argument]) -> Check<()> {
+        let mut fits = slots.len() == arguments.len();
+        for (slot, argument) in slots.iter().zip(arguments) {
+            let (name, wanted) = match (slot, argument) {
+                (Slot::Scalar(ty), Argument::Out(name)) => (name, (Kind::Variable, *ty)),
+                (Slot::Size, Argument::Out(name)) => (name, (Kind::Variable, ScalarType::I64)),
+                (Slot::Buffer(ty), Argument::Owned(name)) => (name, (Kind::OwnedBuffer, *ty)),
+                _ => {
+                    fits = false;
+                    continue;
+                }
+            };
+            self.inside(name, "written")?;
+            let known = self.known(name)?;
+            fits &= (known.kind, known.ty) == wanted;
+        }
+        match fits {
+            true => Ok(()),
+            false => self.fail(
+                "IMP-20",
+                format!("the results of `{what}` are not taken as they are"),
+            ),
         }
     }
 

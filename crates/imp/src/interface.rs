@@ -18,7 +18,7 @@
 
 use crate::ir::Proc;
 use almach_base::{Name, Span};
-use almach_value::{NodeReferences, ScalarType, ValueType};
+use almach_value::{DimType, NodeReferences, ScalarType, ValueType};
 use std::sync::Arc;
 
 #[derive(Clone, PartialEq, Debug)]
@@ -82,6 +82,34 @@ impl Entry {
 }
 
 impl Shape {
+    /// The shape of values of a type; none for recursive data and for arrays whose rows have sizes of their own.
+    pub fn of(ty: &ValueType) -> Option<Shape> {
+        let all = |types: &mut dyn Iterator<Item = &ValueType>| -> Option<Vec<Shape>> {
+            types.map(Shape::of).collect()
+        };
+        Some(match ty {
+            ValueType::Scalar(scalar) => Shape::Scalar(*scalar),
+            ValueType::Vector(width, scalar) => Shape::Vector(*width, *scalar),
+            ValueType::Tuple(parts) => Shape::Tuple(all(&mut parts.iter())?),
+            ValueType::Record(fields) => Shape::Tuple(all(&mut fields.iter().map(|(_, ty)| ty))?),
+            ValueType::Array(DimType::Jagged, _) | ValueType::Recursive(_) => return None,
+            ValueType::Array(dim, element) => {
+                let size = match dim {
+                    DimType::Known(size) => Some(*size),
+                    _ => None,
+                };
+                Shape::Array(size, Box::new(Shape::of(element)?))
+            }
+            ValueType::Sum(sum) => {
+                let fields = sum
+                    .constructors
+                    .iter()
+                    .map(|constructor| all(&mut constructor.fields.iter()));
+                Shape::Sum(fields.collect::<Option<_>>()?)
+            }
+        })
+    }
+
     pub fn slots(&self) -> Vec<Slot> {
         let mut slots = Vec::new();
         self.collect(Inside::Nothing, &mut slots);

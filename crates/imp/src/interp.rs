@@ -9,6 +9,7 @@ mod atomic;
 mod control;
 mod entry;
 mod items;
+mod outside;
 mod stores;
 mod trace;
 
@@ -23,7 +24,8 @@ use std::fmt;
 use stores::Stores;
 use trace::{Place, Traces};
 
-pub use entry::run_entry;
+pub use entry::{run_entry, run_entry_with};
+pub use outside::{Host, NoHost};
 
 /// Why a run ended without a result.
 #[derive(Clone, PartialEq, Debug)]
@@ -86,17 +88,16 @@ pub enum Passed {
     Owned(Option<Vec<Option<Scalar>>>),
 }
 
-/// About what a frame takes here.
-const FRAME_BYTES: usize = 1024;
+/// How many calls may wait; a frame takes about a kilobyte here.
+const MOST_CALLS: usize = if RECURSION_DEPTH < RECURSION_BYTES / 1024 {
+    RECURSION_DEPTH
+} else {
+    RECURSION_BYTES / 1024
+};
 
 /// Runs a procedure. Gives its arguments back as they are afterwards.
 pub fn run(checked: &Checked, proc: &str, arguments: Vec<Passed>) -> Result<Vec<Passed>, RunError> {
-    run_to_depth(
-        checked,
-        proc,
-        arguments,
-        RECURSION_DEPTH.min(RECURSION_BYTES / FRAME_BYTES),
-    )
+    run_to_depth(checked, proc, arguments, MOST_CALLS)
 }
 
 /// The same, with so many calls that may wait for others.
@@ -105,6 +106,17 @@ pub fn run_to_depth(
     proc: &str,
     arguments: Vec<Passed>,
     most_calls: usize,
+) -> Result<Vec<Passed>, RunError> {
+    run_with(checked, proc, arguments, most_calls, &mut NoHost)
+}
+
+/// The same, with somebody to ask for C functions and to print traces.
+pub fn run_with(
+    checked: &Checked,
+    proc: &str,
+    arguments: Vec<Passed>,
+    most_calls: usize,
+    host: &mut dyn Host,
 ) -> Result<Vec<Passed>, RunError> {
     let program = checked.program();
     let Some(found) = program.proc(proc) else {
@@ -118,6 +130,7 @@ pub fn run_to_depth(
         depth: 0,
         most: most_calls,
         stores: Stores::default(),
+        host,
     };
     machine.make_stores();
     let mut frame = Frame::default();
@@ -217,6 +230,7 @@ struct Machine<'a> {
     depth: usize,
     most: usize,
     stores: Stores,
+    host: &'a mut dyn Host,
 }
 
 impl<'a> Machine<'a> {
@@ -375,6 +389,12 @@ impl<'a> Machine<'a> {
                 arguments,
                 span,
             } => self.call(proc, arguments, *span, frame, tasks),
+            Stmt::Foreign {
+                function,
+                arguments,
+                span,
+            } => self.foreign(function, arguments, *span, frame),
+            Stmt::Trace { label, ty, arguments } => self.trace(label, ty, arguments, frame),
         }
     }
 

@@ -27,7 +27,7 @@
 
 use almach_base::{Code, Name, Span};
 use almach_nat::Poly;
-use almach_value::{BinOp, Scalar, ScalarType, TernOp, UnOp};
+use almach_value::{BinOp, ForeignType, Scalar, ScalarType, TernOp, UnOp, ValueType};
 
 /// An index, a size or a number of iterations.
 pub type Index = Poly<Name>;
@@ -213,6 +213,19 @@ pub enum Stmt {
         proc: Name,
         arguments: Vec<Argument>,
         span: Span,
+    },
+    /// Calls a C function. Arguments are the slots of its parameters (see [`crate::interface`]), then those of its result: `out`
+    /// scalars and sizes, owned buffers. A result that is none is an error at the span.
+    Foreign {
+        function: Box<ForeignType>,
+        arguments: Vec<Argument>,
+        span: Span,
+    },
+    /// Prints a value, given by its slots, on a line behind the label.
+    Trace {
+        label: Name,
+        ty: Box<ValueType>,
+        arguments: Vec<Argument>,
     },
     /// What follows was made from this place in the source.
     At(Span),

@@ -8,7 +8,8 @@ use crate::lex::{ParseError, Token, tokens};
 use crate::print::{infix, order_word};
 use almach_base::{FileId, Name, Span, codes};
 use almach_value::ir_text::{binary_from_name, scalar_from_text, ternary_from_name, unary_from_name};
-use almach_value::{BinOp, ScalarType};
+use almach_value::ir_types::parse_type;
+use almach_value::{BinOp, ForeignType, ScalarType};
 
 /// A whole program.
 pub fn parse(text: &str) -> Result<Program, ParseError> {
@@ -209,6 +210,8 @@ impl Parser {
                     span: Span::NONE,
                 })
             }
+            "foreign" if keyword => self.foreign_stmt(),
+            "trace" if keyword => self.trace_stmt(),
             "call" if keyword => {
                 self.next += 1;
                 let proc = self.ident()?;
@@ -417,6 +420,41 @@ impl Parser {
     }
 
     /// `check c else E0801("text" 0:1-2, a, b)`.
+    fn text(&mut self) -> Parse<String> {
+        let Token::Text(text) = self.peek().clone() else {
+            return self.expected("a text");
+        };
+        self.next += 1;
+        Ok(text)
+    }
+
+    fn foreign_stmt(&mut self) -> Parse<Stmt> {
+        self.next += 1;
+        let text = self.text()?;
+        let name = self.ident()?;
+        let Some(function) = ForeignType::parse(name, &text) else {
+            return self.expected("the arguments of a function with a type");
+        };
+        Ok(Stmt::Foreign {
+            function: Box::new(function),
+            arguments: self.comma_separated(Parser::argument)?,
+            span: Span::NONE,
+        })
+    }
+
+    fn trace_stmt(&mut self) -> Parse<Stmt> {
+        self.next += 1;
+        let label = Name::from(self.text()?);
+        let Some(ty) = parse_type(&self.text()?) else {
+            return self.expected("a value with a type");
+        };
+        Ok(Stmt::Trace {
+            label,
+            ty: Box::new(ty),
+            arguments: self.comma_separated(Parser::argument)?,
+        })
+    }
+
     fn check_stmt(&mut self) -> Parse<Stmt> {
         self.next += 1;
         let condition = self.expr()?;

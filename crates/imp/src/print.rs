@@ -5,6 +5,7 @@ use crate::ir::{
 };
 use almach_value::BinOp;
 use almach_value::ir_text::{binary_name, scalar_text, ternary_name, unary_name};
+use almach_value::ir_types::type_text;
 use std::fmt::{self, Write};
 
 impl fmt::Display for Program {
@@ -177,6 +178,28 @@ fn statement(stmt: &Stmt, depth: usize, out: &mut String) {
         Stmt::Call { proc, arguments, .. } => {
             let arguments: Vec<String> = arguments.iter().map(argument_text).collect();
             write!(out, "call {proc}({})", arguments.join(", "))
+        }
+        Stmt::Foreign {
+            function, arguments, ..
+        } => {
+            let arguments: Vec<String> = arguments.iter().map(argument_text).collect();
+            write!(
+                out,
+                "foreign {:?} {}({})",
+                function.text(),
+                function.name,
+                arguments.join(", ")
+            )
+        }
+        Stmt::Trace { label, ty, arguments } => {
+            let arguments: Vec<String> = arguments.iter().map(argument_text).collect();
+            write!(
+                out,
+                "trace {:?} {:?}({})",
+                label.as_str(),
+                type_text(ty),
+                arguments.join(", ")
+            )
         }
         Stmt::At(_) => Ok(()),
     };

@@ -92,6 +92,8 @@ proc main(k: i64, xs: read i32) {
     a[w] = 0i32
     barrier
   }
+  foreign "((f32, [i32]), bool) -> [i32]" f(1.5f32, k, buffer xs[2], go, out count, owned b)
+  trace "a \"label\"" "{None; Some [i32]}"(0u32, k, buffer a[1])
   free b
   free a
 }
@@ -510,4 +512,86 @@ fn a_parallel_loop_does_not_wait_for_its_own_procedure() {
         proc g(n: i64, to: write i64) { call f(n, buffer to[0]) }";
     let error = check(parse(text).unwrap()).unwrap_err();
     assert_eq!(error.rule, "IMP-13");
+}
+
+struct Listener(Vec<String>);
+
+impl almach_imp::interp::Host for Listener {
+    fn foreign(
+        &mut self,
+        function: &almach_value::ForeignType,
+        arguments: Vec<almach_imp::marshal::Slot>,
+    ) -> Result<Vec<almach_imp::marshal::Slot>, String> {
+        self.0.push(format!("{}({})", function.name, arguments.len()));
+        let sum = match &arguments[1] {
+            almach_imp::marshal::Slot::Buffer(buffer) => {
+                buffer.iter().map(|x| x.as_integer().unwrap()).sum::<i128>()
+            }
+            other => panic!("{other:?}"),
+        };
+        let both = almach_imp::marshal::buffer_from(
+            almach_value::ScalarType::I32,
+            vec![Scalar::I32(sum as i32), Scalar::I32(7)],
+        );
+        Ok(vec![
+            almach_imp::marshal::Slot::Size(2),
+            almach_imp::marshal::Slot::Buffer(both.unwrap()),
+        ])
+    }
+
+    fn trace(&mut self, label: &str, text: &str) {
+        self.0.push(format!("{label}: {text}"));
+    }
+}
+
+const OUTSIDE: &str = r#"
+proc main(n: i64, xs: read i32, size: out i64, out: owned i32) {
+  trace "xs" "[i32]"(n, buffer xs[0])
+  var k: i64
+  buffer given: i32
+  foreign "([i32]) -> [i32]" sums(n, buffer xs[0], out k, owned given)
+  trace "both" "(i64, {None; Some i32})"(k, 1u32, given[0])
+  size = k
+  let cells: i64 = k
+  alloc out[cells]
+  copy out[0] = given[0] for cells
+  free given
+}
+"#;
+
+#[test]
+fn foreign_functions_and_traces_go_to_the_host() {
+    let checked = check(parse(OUTSIDE).unwrap()).unwrap_or_else(|error| panic!("{error}"));
+    let xs = Passed::Buffer(vec![Some(Scalar::I32(4)), Some(Scalar::I32(-9))]);
+    let arguments = vec![int(2), xs, Passed::Out(None), Passed::Owned(None)];
+    let mut listener = Listener(Vec::new());
+    let results =
+        almach_imp::interp::run_with(&checked, "main", arguments.clone(), 10, &mut listener).unwrap();
+    assert_eq!(
+        results[3],
+        Passed::Owned(Some(vec![Some(Scalar::I32(-5)), Some(Scalar::I32(7))]))
+    );
+    assert_eq!(listener.0, ["xs: [4, -9]", "sums(2)", "both: (2, Some (-5))"]);
+    match run(&checked, "main", arguments) {
+        Err(RunError::Failed { site, .. }) => {
+            assert_eq!(&*site.text, "the foreign function `sums` is not linked");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn arguments_of_foreign_functions_and_traces_are_slots() {
+    for stmt in [
+        r#"trace "x" "[i32]"(n)"#,
+        r#"trace "x" "[i32]"(n, buffer xs[0], n)"#,
+        r#"trace "x" "f32"(n)"#,
+        r#"foreign "(i64) -> i32" f(n, out size)"#,
+        r#"foreign "(i64) -> [i32]" f(n, out size)"#,
+        r#"foreign "() -> [i32]" f(out size, owned xs)"#,
+    ] {
+        let text = format!("proc main(n: i64, xs: read i32, size: out i64) {{ {stmt} }}");
+        let error = check(parse(&text).unwrap()).unwrap_err();
+        assert_eq!(error.rule, "IMP-20", "{stmt}");
+    }
 }

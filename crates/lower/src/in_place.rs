@@ -375,10 +375,12 @@ fn writes(stmt: &Stmt, name: &Name) -> bool {
         | Stmt::Free(buffer) => buffer == name,
         Stmt::Copy { to, .. } => to == name,
         Stmt::Swap(a, b) => a == name || b == name,
-        Stmt::Call { arguments, .. } => arguments.iter().any(|argument| match argument {
-            Argument::Buffer(buffer, _) | Argument::Owned(buffer) => buffer == name,
-            Argument::Value(_) | Argument::Out(_) => false,
-        }),
+        Stmt::Call { arguments, .. } | Stmt::Foreign { arguments, .. } => {
+            arguments.iter().any(|argument| match argument {
+                Argument::Buffer(buffer, _) | Argument::Owned(buffer) => buffer == name,
+                Argument::Value(_) | Argument::Out(_) => false,
+            })
+        }
         _ => false,
     };
     own || blocks(stmt)
@@ -392,7 +394,7 @@ fn changes_hands(stmt: &Stmt, name: &Name) -> bool {
     let own = match stmt {
         Stmt::Swap(a, b) => a == name || b == name,
         Stmt::Shrink { buffer, .. } => buffer == name,
-        Stmt::Call { arguments, .. } => arguments
+        Stmt::Call { arguments, .. } | Stmt::Foreign { arguments, .. } => arguments
             .iter()
             .any(|argument| matches!(argument, Argument::Owned(buffer) if buffer == name)),
         _ => false,
@@ -532,17 +534,39 @@ fn renamed(stmt: &Stmt, from: &Name, to: &Name) -> Stmt {
         } => Stmt::Call {
             span: *span,
             proc: proc.clone(),
-            arguments: arguments
-                .iter()
-                .map(|argument| match argument {
-                    Argument::Value(value) => Argument::Value(expr(value)),
-                    Argument::Out(out) => Argument::Out(out.clone()),
-                    Argument::Buffer(buffer, index) => Argument::Buffer(name(buffer), index.clone()),
-                    Argument::Owned(buffer) => Argument::Owned(name(buffer)),
-                })
-                .collect(),
+            arguments: renamed_arguments(arguments, from, to),
+        },
+        Stmt::Foreign {
+            function,
+            arguments,
+            span,
+        } => Stmt::Foreign {
+            function: function.clone(),
+            arguments: renamed_arguments(arguments, from, to),
+            span: *span,
+        },
+        Stmt::Trace { label, ty, arguments } => Stmt::Trace {
+            label: label.clone(),
+            ty: ty.clone(),
+            arguments: renamed_arguments(arguments, from, to),
         },
     }
+}
+
+fn renamed_arguments(arguments: &[Argument], from: &Name, to: &Name) -> Vec<Argument> {
+    let name = |found: &Name| match found == from {
+        true => to.clone(),
+        false => found.clone(),
+    };
+    arguments
+        .iter()
+        .map(|argument| match argument {
+            Argument::Value(value) => Argument::Value(renamed_expr(value, from, to)),
+            Argument::Out(out) => Argument::Out(out.clone()),
+            Argument::Buffer(buffer, index) => Argument::Buffer(name(buffer), index.clone()),
+            Argument::Owned(buffer) => Argument::Owned(name(buffer)),
+        })
+        .collect()
 }
 
 fn renamed_expr(expr: &Expr, from: &Name, to: &Name) -> Expr {

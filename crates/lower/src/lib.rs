@@ -23,6 +23,7 @@ use almach_core::visit::{Substitution, Walk, walk_function, walk_function_mut};
 use almach_core::{Atom, Program, Var};
 use almach_imp::Stmt;
 use almach_imp::interface::Entry;
+use almach_value::ForeignType;
 use error::{Lowering, bug, bug_diagnostic};
 use std::collections::{HashMap, HashSet};
 
@@ -41,6 +42,8 @@ pub struct Lowered {
     pub entries: Vec<Entry>,
     /// What each of them calls.
     pub border: Vec<Border>,
+    /// The C functions that the program declares, also those that it does not call.
+    pub foreign: Vec<ForeignType>,
 }
 
 /// The function of an entry, or the one around it where its values cross in another form, and its procedure in Dpia.
@@ -149,6 +152,11 @@ fn lower_entries(program: &Program, names: &[&str], chunks: Chunks) -> Lowering<
         imp,
         entries: interfaces,
         border,
+        foreign: program
+            .foreign
+            .iter()
+            .filter_map(|def| stage1::outside::foreign_type(program, def).ok())
+            .collect(),
     })
 }
 

@@ -159,6 +159,13 @@ impl Prover {
                 }
                 self.calls.push((proc.clone(), natural));
             }
+            Stmt::Foreign { arguments, .. } | Stmt::Trace { arguments, .. } => {
+                arguments.iter_mut().for_each(|argument| match argument {
+                    Argument::Value(value) => self.expr(value),
+                    Argument::Buffer(_, index) => self.index(index),
+                    Argument::Out(_) | Argument::Owned(_) => {}
+                });
+            }
             Stmt::Shrink { size, .. } => self.index(size),
             Stmt::Atomic { step, index, .. } => {
                 self.index(index);

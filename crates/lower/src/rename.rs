@@ -168,14 +168,16 @@ fn statement(stmt: &mut Stmt, names: &mut Names) {
             expr(condition, names);
             arguments.iter_mut().for_each(|argument| expr(argument, names));
         }
-        Stmt::Call { arguments, .. } => arguments.iter_mut().for_each(|argument| match argument {
-            Argument::Value(value) => expr(value, names),
-            Argument::Out(name) | Argument::Owned(name) => *name = names.of(name),
-            Argument::Buffer(name, index) => {
-                *index = names.index(index);
-                *name = names.of(name);
-            }
-        }),
+        Stmt::Call { arguments, .. } | Stmt::Foreign { arguments, .. } | Stmt::Trace { arguments, .. } => {
+            arguments.iter_mut().for_each(|argument| match argument {
+                Argument::Value(value) => expr(value, names),
+                Argument::Out(name) | Argument::Owned(name) => *name = names.of(name),
+                Argument::Buffer(name, index) => {
+                    *index = names.index(index);
+                    *name = names.of(name);
+                }
+            })
+        }
     }
 }
 

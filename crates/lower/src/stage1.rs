@@ -21,6 +21,7 @@ mod destinations;
 mod jagged;
 mod layout;
 mod operations;
+pub(crate) mod outside;
 mod pack;
 mod rows;
 mod types;

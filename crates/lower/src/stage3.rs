@@ -20,6 +20,7 @@ mod data;
 pub(crate) mod entry;
 mod expressions;
 mod growing;
+mod outside;
 mod storage;
 
 use crate::error::{Lowering, bug};

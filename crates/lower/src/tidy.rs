@@ -92,7 +92,9 @@ impl Reads {
                 self.expr(condition);
                 arguments.iter().for_each(|argument| self.expr(argument));
             }
-            Stmt::Call { arguments, .. } => arguments.iter().for_each(|argument| match argument {
+            Stmt::Call { arguments, .. }
+            | Stmt::Foreign { arguments, .. }
+            | Stmt::Trace { arguments, .. } => arguments.iter().for_each(|argument| match argument {
                 Argument::Value(expr) => self.expr(expr),
                 Argument::Out(name) | Argument::Owned(name) => {
                     self.names.insert(name.clone());

@@ -1,7 +1,8 @@
 //! Calls into a loaded library, with scalars and flat buffers.
 
 use crate::raw::{Block, Loaded};
-use almach_base::{Diagnostic, Span, compiler_bug};
+use almach_base::codes::runtime::FOREIGN_FAILED;
+use almach_base::{Diagnostic, Name, Span, compiler_bug};
 use almach_emit::{Exported, Interface};
 use almach_imp::{Param, Passing};
 use almach_value::{Buffer, Scalar, ScalarType, with_buffer};
@@ -41,7 +42,10 @@ impl Library {
     pub fn load(path: &Path, interface: Interface) -> Native<Library> {
         match Loaded::open(path, &interface.name) {
             Ok(loaded) => Ok(Library { loaded, interface }),
-            Err(why) => Err(bug(format!("a compiled program does not load: {why}"))),
+            Err(why) => match missing_symbol(&why, &interface) {
+                Some((name, span)) => Err(not_linked(name, *span)),
+                None => Err(bug(format!("a compiled program does not load: {why}"))),
+            },
         }
     }
 
@@ -117,6 +121,21 @@ impl Library {
             .error_text()
             .map(|text| text.to_string_lossy().into_owned())
     }
+}
+
+/// The foreign function that a library could not be loaded without.
+fn missing_symbol<'i>(why: &str, interface: &'i Interface) -> Option<&'i (Name, Span)> {
+    let is_in = |(name, _): &&(Name, Span)| {
+        why.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+            .any(|word| word == name.as_str() || word.strip_prefix('_') == Some(name.as_str()))
+    };
+    interface.foreign.iter().find(is_in)
+}
+
+fn not_linked(name: &Name, span: Span) -> Box<Diagnostic> {
+    let message = format!("the foreign function `{name}` is not linked");
+    let help = "give the C file or the library that defines it: `--link FILE.c`";
+    Box::new(Diagnostic::error(FOREIGN_FAILED, span, message).help(help))
 }
 
 #[track_caller]

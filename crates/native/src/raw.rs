@@ -52,7 +52,10 @@ pub struct Block {
 
 impl Loaded {
     pub fn open(path: &Path, name: &str) -> Result<Loaded, String> {
-        let say = |error: libloading::Error| error.to_string();
+        let say = |error: libloading::Error| match std::error::Error::source(&error) {
+            Some(why) => format!("{error}: {why}"),
+            None => error.to_string(),
+        };
         // SAFETY: emitted files have no code that runs when they are loaded.
         let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map_err(say)?;
         keep_what_threads_need(&library, path);

@@ -154,6 +154,7 @@ impl Toolchain {
             interface: almach_emit::Interface {
                 name: "probe".into(),
                 procs: Vec::new(),
+                foreign: Vec::new(),
                 sites: Vec::new(),
             },
         };
@@ -176,7 +177,9 @@ impl Toolchain {
         ];
         for link in links {
             parts.push(link.display().to_string().into_bytes());
-            parts.push(std::fs::read(link).map_err(|error| unreadable(link, &error))?);
+            if !is_library_name(link) {
+                parts.push(std::fs::read(link).map_err(|error| unreadable(link, &error))?);
+            }
         }
         Ok(hash(parts.iter().map(Vec::as_slice)))
     }
@@ -191,11 +194,13 @@ impl Toolchain {
         folder.write(&folder.0.join(&source.header_name), &source.header)?;
         folder.write(&source_path, &source.source)?;
         let partial = folder.0.join("made");
-        let output = self
-            .command()
-            .args(flags)
-            .arg("-I")
-            .arg(&folder.0)
+        let mut command = self.command();
+        command.args(flags).arg("-I").arg(&folder.0);
+        // A foreign function that is not what the program declares is an error of its file.
+        if !source.interface.foreign.is_empty() {
+            command.arg("-include").arg(folder.0.join(&source.header_name));
+        }
+        let output = command
             .arg(&source_path)
             .args(links)
             .arg("-o")
@@ -218,6 +223,11 @@ impl Toolchain {
         command.args(rest);
         command
     }
+}
+
+/// `-lm`: a library that the linker finds.
+fn is_library_name(link: &Path) -> bool {
+    link.to_string_lossy().starts_with("-l")
 }
 
 fn target_flags(target: Target) -> &'static [&'static str] {

@@ -60,6 +60,7 @@ fn values_go_in_and_come_out() {
         name: "scaling".into(),
         target: Target::OpenMp,
         exports: vec![export],
+        foreign: Vec::new(),
     };
     let source = emit_c(&checked, &SourceMap::new(), &options).unwrap();
     assert!(

@@ -13,7 +13,7 @@ use almach_value::{Scalar, ScalarType};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::Command;
-use support::programs::{CHAINS, FAILING, STATEMENTS};
+use support::programs::{CHAINS, FAILING, FOREIGN, FOREIGN_C, STATEMENTS};
 use support::recursive::RECURSIVE;
 use support::stores::STORES;
 use support::{OUT, OWNED, buffer, int, room};
@@ -292,6 +292,58 @@ fn chain_calls() -> Vec<(&'static str, Vec<Passed>)> {
 #[test]
 fn chains_lose_nothing() {
     clean(CHAINS, "chains", &chain_calls());
+}
+
+/// What foreign functions allocate is freed, also when what they give is refused.
+#[test]
+fn foreign_functions_are_clean() {
+    let checked = support::checked(FOREIGN);
+    let folder = PathBuf::from(format!("{}/sanitizers", support::cache()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (main, functions) = (folder.join("foreign-main.c"), folder.join("foreign.c"));
+    std::fs::write(&functions, FOREIGN_C).unwrap();
+    std::fs::write(
+        &main,
+        r#"#include "test.h"
+#include <string.h>
+int main(void) {
+  struct test_ctx *ctx = test_new();
+  test_set_threads(ctx, 3);
+  double xs[20] = {1, 2, 3, 4};
+  for (int64_t n = 0; n < 20; n++) {
+    int64_t size = -1;
+    double *out = NULL;
+    const int status = test_main(ctx, n, xs, &size, &out);
+    if ((status != 0) != (n == 3 || n > 13)) return 1;
+    if (status != 0 && strstr(test_error(ctx), "E0818") == NULL) return 2;
+    if (status == 0 && (size != n || (n > 1 && out[1] != 3))) return 3;
+    test_release(out);
+  }
+  test_free(ctx);
+  return 0;
+}
+"#,
+    )
+    .unwrap();
+    for compiler in ["cc", "clang"] {
+        let Ok(toolchain) = Toolchain::of(compiler) else {
+            continue;
+        };
+        let toolchain = toolchain
+            .with_flags(FLAGS)
+            .with_flags(["-Wall", "-Wextra", "-Wpedantic", "-Werror"]);
+        for target in [Target::C, Target::OpenMp] {
+            let program = folder.join(format!("foreign-{compiler}-{target:?}"));
+            let source = support::emit(&checked, target);
+            let links = [main.clone(), functions.clone()];
+            if let Err(error) = toolchain.program(&source, target, &links, &program) {
+                panic!("{error:?}");
+            }
+            let output = Command::new(&program).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{target:?}: {:?}\n{said}", output.status);
+        }
+    }
 }
 
 /// Operators at the ends of their ranges, where C would be undefined.

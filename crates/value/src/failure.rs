@@ -41,6 +41,10 @@ pub enum Failure {
     BadOffsets,
     /// Step of a `range` is zero.
     ZeroStep,
+    /// Size that a C function gave.
+    ForeignSize,
+    /// Number of elements for which a C function gave no memory.
+    ForeignData,
 }
 
 impl Failure {
@@ -61,6 +65,7 @@ impl Failure {
             Failure::EmptyArray => runtime::EMPTY_ARRAY,
             Failure::BadReference => runtime::BAD_REFERENCE,
             Failure::BadOffsets => runtime::BAD_OFFSETS,
+            Failure::ForeignSize | Failure::ForeignData => runtime::FOREIGN_RESULT,
         }
     }
 
@@ -84,6 +89,8 @@ impl Failure {
             Failure::EmptyArray => "the array is empty",
             Failure::BadReference => "reference {} is to no node of {}",
             Failure::BadOffsets => "the offsets do not start at 0, increase, and end at the size of the data",
+            Failure::ForeignSize => "a foreign function gave an array of size {}",
+            Failure::ForeignData => "a foreign function gave no memory for an array of {} elements",
             Failure::ZeroStep => "the step of a range is zero",
         }
     }

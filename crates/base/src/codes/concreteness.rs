@@ -71,6 +71,18 @@ Write instead the same arguments on both sides, and what grows as a value:
     data Tree 'a = Leaf 'a | Pair (Tree 'a) (Tree 'a)
     data Nest 'a = Nil | More (Tree 'a) (Nest 'a)
 ";
+    FOREIGN_NAME = "E0606", "a foreign function has a name that C cannot use", "
+A foreign function is called by its name in C, which must be an identifier of C that neither the language, nor its standard library,
+nor the generated code gives another meaning.
+
+Erroneous:
+
+    foreign exp : f64 -> f64
+
+Write instead a function with a name of its own, that calls the other one:
+
+    foreign my_exp : f64 -> f64
+";
     NOT_COMPILED_YET = "E0690", "a construct is not yet compiled", "
 The compiled back ends (C, OpenMP) do not translate everything yet. The interpreter runs every program, so use
 `--backend interp`; `almach run` does so by itself and says it did.

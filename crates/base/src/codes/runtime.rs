@@ -58,8 +58,8 @@ The condition of an `assert` (in the program or in the prelude) was false; its t
 An array of the size that the program asked for could not be allocated.
 ";
     RECURSION_TOO_DEEP = "E0813", "a recursion is too deep", "
-Recursion is limited to a depth of ten million calls, and to two gigabytes of memory for them, unless the setting says otherwise. A function that calls itself as its
-last action runs as a loop and has no such limit.
+Recursion is limited to a depth of ten million calls, and to two gigabytes of memory for them, unless the setting says
+otherwise. A function that calls itself as its last action runs as a loop and has no such limit.
 ";
     EMPTY_ARRAY = "E0814", "an array is empty where an element is needed", "
 `pad_edge` repeats the first and the last element, so it needs at least one.
@@ -73,5 +73,9 @@ last action runs as a loop and has no such limit.
     FOREIGN_FAILED = "E0817", "a foreign function cannot be called", "
 The program calls a C function (`foreign`) that could not be found or loaded. Give the file or library that defines it with
 `--link`.
+";
+    FOREIGN_RESULT = "E0818", "a foreign function gave a result that is none", "
+A C function (`foreign`) that gives an array writes its size, which is not negative, and a pointer to memory from `malloc`, which is
+not NULL where there are elements.
 ";
 }

@@ -4,6 +4,7 @@ use crate::arguments;
 use crate::commands::run::outcome_of;
 use crate::failure::{Outcome, complaint};
 use crate::generate::{Generator, Sizes};
+use crate::links;
 use crate::machine::{Checks, Machine, RunSettings};
 use crate::options::BenchOptions;
 use crate::program::{Program, choose_entry};
@@ -51,6 +52,7 @@ fn bench(program: &Program, core: &Checked<Core>, options: &BenchOptions) -> Res
             backend: options.backend,
             max_depth: None,
             checks: Checks::unless(options.unchecked),
+            links: links::all(&options.file, &options.link)?,
         },
         &mut Times::new(),
     )?;

@@ -2,6 +2,7 @@
 
 use crate::failure::{Outcome, complaint};
 use crate::files;
+use crate::links;
 use crate::machine::Checks;
 use crate::options::{Backend, BuildOptions};
 use crate::program::Program;
@@ -70,10 +71,11 @@ fn build(
     let library = options
         .output
         .with_extension(if cfg!(target_os = "macos") { "dylib" } else { "so" });
+    let linked = links::all(&options.file, &options.link).map_err(one)?;
     files::write(&header, source.header.as_bytes()).map_err(one)?;
     files::write(&c_file, source.source.as_bytes()).map_err(one)?;
     Toolchain::find()
-        .and_then(|toolchain| toolchain.shared_library(&source, target, &[], &library))
+        .and_then(|toolchain| toolchain.shared_library(&source, target, &linked, &library))
         .map_err(|diagnostic| vec![*diagnostic])?;
     Ok(vec![header, c_file, library])
 }

@@ -3,6 +3,7 @@
 use crate::arguments;
 use crate::failure::Outcome;
 use crate::files;
+use crate::links;
 use crate::machine::{Checks, Machine, RunSettings};
 use crate::options::RunOptions;
 use crate::program::{Program, choose_entry, read};
@@ -32,6 +33,7 @@ pub fn run(options: &RunOptions, style: Style) -> Outcome {
             backend: options.backend,
             max_depth: options.max_depth,
             checks: Checks::unless(options.unchecked),
+            links: links::all(&options.file, &options.link)?,
         };
         let machine = Machine::new(&program, &core, &[entry], settings, &mut times)?;
         let value = machine.call(&entry.name, args)?;

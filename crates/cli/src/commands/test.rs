@@ -2,6 +2,7 @@
 
 use crate::failure::Outcome;
 use crate::files;
+use crate::links;
 use crate::machine::{Machine, RunSettings, runnable};
 use crate::options::{Backend, TestOptions};
 use crate::program::{self, Program};
@@ -37,7 +38,20 @@ pub fn run(options: &TestOptions, style: Style) -> Outcome {
     };
     let mut tally = Tally::default();
     for path in &paths {
-        file(path, options.backend, style, &mut tally);
+        match links::all(path, &options.link) {
+            Ok(links) => {
+                let settings = RunSettings {
+                    backend: Some(options.backend),
+                    links,
+                    ..RunSettings::default()
+                };
+                file(path, options.backend, &settings, style, &mut tally);
+            }
+            Err(diagnostic) => {
+                terminal::report(&[diagnostic], &SourceMap::new(), style);
+                tally.wrong += 1;
+            }
+        }
     }
     let skipped = if tally.skipped > 0 {
         format!(", {} skipped", tally.skipped)
@@ -57,7 +71,7 @@ pub fn run(options: &TestOptions, style: Style) -> Outcome {
 
 /// All tests of a file are checked and elaborated together; where that fails, the file is checked alone, and then
 /// every test with it, so that one wrong call does not hide the others.
-fn file(path: &Path, backend: Backend, style: Style, tally: &mut Tally) {
+fn file(path: &Path, backend: Backend, settings: &RunSettings, style: Style, tally: &mut Tally) {
     let Ok(loaded) = program::read(path, style) else {
         tally.wrong += 1;
         return;
@@ -69,7 +83,7 @@ fn file(path: &Path, backend: Backend, style: Style, tally: &mut Tally) {
         && !together.has_errors()
         && let Ok(core) = together.core()
     {
-        let suite = Suite::new(Program::Source(together), core, backend, style);
+        let suite = Suite::new(Program::Source(together), core, backend, settings, style);
         tests.iter().for_each(|test| suite.one(test, tally));
         return;
     }
@@ -77,13 +91,20 @@ fn file(path: &Path, backend: Backend, style: Style, tally: &mut Tally) {
     {
         Ok(()) => tests
             .iter()
-            .for_each(|test| alone(&loaded, test, backend, style, tally)),
+            .for_each(|test| alone(&loaded, test, backend, settings, style, tally)),
         Err(_) => tally.wrong += 1,
     }
 }
 
 /// A test whose file is right while some call is not.
-fn alone(loaded: &Loaded, test: &TestCall, backend: Backend, style: Style, tally: &mut Tally) {
+fn alone(
+    loaded: &Loaded,
+    test: &TestCall,
+    backend: Backend,
+    settings: &RunSettings,
+    style: Style,
+    tally: &mut Tally,
+) {
     let front = front(loaded.clone(), vec![test.extra()]);
     let mut problems = test.diagnostics.clone();
     problems.extend(front.diagnostics.iter().filter(|one| one.is_error()).cloned());
@@ -96,7 +117,7 @@ fn alone(loaded: &Loaded, test: &TestCall, backend: Backend, style: Style, tally
         None
     };
     if let Some(core) = core {
-        return Suite::new(Program::Source(front), core, backend, style).one(test, tally);
+        return Suite::new(Program::Source(front), core, backend, settings, style).one(test, tally);
     }
     let text = render::to_text(&problems, &front.sources, render::Style::Plain);
     match &test.test.expected {
@@ -119,15 +140,17 @@ struct Suite {
 }
 
 impl Suite {
-    fn new(program: Program, core: Checked<Core>, backend: Backend, style: Style) -> Suite {
-        let settings = RunSettings {
-            backend: Some(backend),
-            ..RunSettings::default()
-        };
+    fn new(
+        program: Program,
+        core: Checked<Core>,
+        backend: Backend,
+        settings: &RunSettings,
+        style: Style,
+    ) -> Suite {
         let (entries, machine) = match runnable(&core, core.entries.iter().collect(), backend) {
             Ok(entries) => (
                 entries.iter().map(|entry| entry.name.clone()).collect(),
-                Machine::new(&program, &core, &entries, settings, &mut Times::new()),
+                Machine::new(&program, &core, &entries, settings.clone(), &mut Times::new()),
             ),
             Err(problem) => (
                 core.entries.iter().map(|entry| entry.name.clone()).collect(),

@@ -5,7 +5,7 @@ use almach_value::{Constructor, DimType, ScalarType, SumType, ValueType};
 use std::sync::Arc;
 
 /// A type as values print at it. Records have become tuples on the way to Core; the names of data types are Core's.
-pub(super) fn border_type(ty: &Type, program: &Program) -> Result<ValueType, String> {
+pub fn border_type(ty: &Type, program: &Program) -> Result<ValueType, String> {
     convert(ty, program, &mut Vec::new())
 }
 

@@ -42,7 +42,7 @@ pub(super) struct Fail {
 pub(super) enum FailKind {
     Failure(Failure, Vec<i128>),
     Assertion(String),
-    Foreign(String),
+    Foreign(super::ForeignError),
     /// The compiler's mistake.
     Bug(String),
 }
@@ -67,7 +67,7 @@ pub(super) fn dress(fail: Fail, spans: &[Span], calls: Vec<String>) -> RuntimeEr
     let (code, message) = match fail.kind {
         FailKind::Failure(failure, values) => (failure.code(), failure.message(&values)),
         FailKind::Assertion(text) => (codes::runtime::ASSERTION_FAILED, text),
-        FailKind::Foreign(text) => (codes::runtime::FOREIGN_FAILED, text),
+        FailKind::Foreign(error) => (error.code, error.message),
         FailKind::Bug(what) => {
             let bug = compiler_bug(span, what);
             return RuntimeError {

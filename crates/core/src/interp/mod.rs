@@ -21,14 +21,16 @@ mod whole;
 #[cfg(test)]
 mod tests;
 
+pub use convert::border_type;
 pub use error::RuntimeError;
 
 use crate::ir::{Entry, ForeignDef, Program, Type};
-use almach_base::{Diagnostic, compiler_bug};
+use almach_base::codes::runtime::FOREIGN_FAILED;
+use almach_base::{Code, Diagnostic, compiler_bug};
 use almach_value::failure::{RECURSION_BYTES, RECURSION_DEPTH};
 use almach_value::{ElementShape, Failure, Value, ValueType};
 use error::FailKind;
-use machine::{Code, Machine};
+use machine::{Code as MachineCode, Machine};
 
 /// What a run may use.
 #[derive(Clone, Debug)]
@@ -73,10 +75,21 @@ pub trait Host {
     }
 
     /// Calls a C function; its results in order, or why that is not possible.
-    fn foreign(&mut self, function: &ForeignDef, args: Vec<Value>) -> Result<Vec<Value>, String> {
+    fn foreign(&mut self, function: &ForeignDef, args: Vec<Value>) -> Result<Vec<Value>, ForeignError> {
         let _ = args;
-        Err(format!("the foreign function `{}` is not linked", function.name))
+        let message = format!("the foreign function `{}` is not linked", function.name);
+        Err(ForeignError {
+            code: FOREIGN_FAILED,
+            message,
+        })
     }
+}
+
+/// Why a C function gave no result.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ForeignError {
+    pub code: Code,
+    pub message: String,
 }
 
 /// Ignores traces and knows no foreign functions.
@@ -88,7 +101,7 @@ impl Host for NoHost {}
 /// A program ready to run, as often as wanted.
 #[derive(Debug)]
 pub struct Interpreter {
-    code: Code,
+    code: MachineCode,
     entries: Vec<EntryPoint>,
     limits: Limits,
 }
@@ -139,7 +152,7 @@ impl Interpreter {
             .map(|entry| EntryPoint::new(entry, program))
             .collect();
         Ok(Interpreter {
-            code: Code {
+            code: MachineCode {
                 functions,
                 spans,
                 foreign: program.foreign.clone(),

@@ -180,13 +180,13 @@ entry main = f (xs: []i32): i32";
 #[test]
 fn foreign_functions_go_to_the_host() {
     use almach_core::ForeignDef;
-    use almach_core::interp::Host;
+    use almach_core::interp::{ForeignError, Host};
     use almach_value::Value;
     struct Blur;
     impl Host for Blur {
-        fn foreign(&mut self, function: &ForeignDef, args: Vec<Value>) -> Result<Vec<Value>, String> {
+        fn foreign(&mut self, function: &ForeignDef, args: Vec<Value>) -> Result<Vec<Value>, ForeignError> {
             assert_eq!(function.name.as_str(), "chosen");
-            let n = args.first().and_then(Value::as_i64).ok_or("no argument")?;
+            let n = args.first().and_then(Value::as_i64).unwrap();
             Ok(vec![Value::from(vec![0.5f32; n as usize + 1])])
         }
     }

@@ -147,6 +147,12 @@ impl Interpreter {
                 })
             }
             Prim::Check(site, _) => check((**site).clone(), arguments),
+            Prim::Foreign(function) => {
+                let name = function.name.clone();
+                comm(move |_| Err(RunError::Foreign(name.clone())))
+            }
+            // Nobody listens here.
+            Prim::Trace(..) => comm(|_| Ok(())),
             Prim::Fill | Prim::Open => cell(applied, arguments),
             Prim::For | Prim::ParFor(_) | Prim::MapI(_) | Prim::ReduceI => looping(applied, arguments),
             _ => collective(applied, arguments),

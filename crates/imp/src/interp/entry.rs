@@ -1,6 +1,6 @@
 //! Entries run on values.
 
-use super::{Passed, RunError, run};
+use super::{Host, MOST_CALLS, NoHost, Passed, RunError, run_with};
 use crate::check::Checked;
 use crate::interface::{Entry, Slot as SlotKind};
 use crate::marshal::{self, MarshalError, Slot};
@@ -8,6 +8,16 @@ use almach_value::{Scalar, ScalarType, Value};
 
 /// Runs an entry on values; several results are one tuple.
 pub fn run_entry(checked: &Checked, entry: &Entry, arguments: &[Value]) -> Result<Value, RunError> {
+    run_entry_with(checked, entry, arguments, &mut NoHost)
+}
+
+/// The same, with somebody to ask for C functions and to print traces.
+pub fn run_entry_with(
+    checked: &Checked,
+    entry: &Entry,
+    arguments: &[Value],
+    host: &mut dyn Host,
+) -> Result<Value, RunError> {
     let slots = marshal::arguments_to_slots(entry, arguments).map_err(broken)?;
     let mut passed: Vec<Passed> = slots
         .into_iter()
@@ -23,7 +33,7 @@ pub fn run_entry(checked: &Checked, entry: &Entry, arguments: &[Value]) -> Resul
         SlotKind::Scalar(_) | SlotKind::Size => Passed::Out(None),
         SlotKind::Buffer(_) => Passed::Owned(None),
     }));
-    let results = run(checked, &entry.proc, passed)?;
+    let results = run_with(checked, &entry.proc, passed, MOST_CALLS, host)?;
     let mut slots = Vec::new();
     for (kind, result) in kinds.iter().zip(results.into_iter().skip(inputs)) {
         slots.push(slot(*kind, result)?);

@@ -473,10 +473,9 @@ fn parts_of(data: &Data, count: usize) -> Vec<Data> {
 
 /// Component `at` of an acceptor of several values.
 pub(crate) fn component(all: &Phrase, parts: &[Data], at: usize, count: usize) -> (Phrase, Data) {
-    let data = parts.get(at).cloned().unwrap_or_else(|| together(parts));
-    match count {
-        1 => (all.clone(), data),
-        _ => (build::tuple_acc(at, parts, all.clone()), data),
+    match (count, parts.get(at)) {
+        (1, _) | (_, None) => (all.clone(), together(parts)),
+        (_, Some(data)) => (build::tuple_acc(at, parts, all.clone()), data.clone()),
     }
 }
 

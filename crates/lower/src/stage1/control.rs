@@ -40,8 +40,8 @@ impl Translator<'_> {
                 self.compute_new(pattern, exp, |this, dest| this.into(exp, pattern, dest))
             }
             Exp::Loop(looped) => self.bind_loop(looped, exp, pattern),
-            Exp::Foreign { .. } => refuse("a foreign function", self.span),
-            Exp::Trace { .. } => refuse("`trace`", self.span),
+            Exp::Foreign { function, args, .. } => self.foreign(*function, args, exp, pattern),
+            Exp::Trace { label, value } => self.trace(label, value, exp, pattern),
             Exp::Assert { condition, text } => {
                 let condition = self.value(condition)?;
                 self.assertion(condition, text);

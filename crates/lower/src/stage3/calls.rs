@@ -55,9 +55,14 @@ impl Generator<'_> {
         }
         self.emit(Stmt::Call {
             proc: name.clone(),
-            arguments: call.arguments,
+            arguments: std::mem::take(&mut call.arguments),
             span: self.span,
         });
+        self.end_call(call)
+    }
+
+    /// What is left to do behind a call.
+    pub(super) fn end_call(&mut self, call: Call) -> Lowering<()> {
         for after in call.after {
             after(self)?;
         }
@@ -67,7 +72,7 @@ impl Generator<'_> {
         Ok(())
     }
 
-    fn pass_in(&mut self, data: &Data, argument: &Phrase, call: &mut Call) -> Lowering<()> {
+    pub(super) fn pass_in(&mut self, data: &Data, argument: &Phrase, call: &mut Call) -> Lowering<()> {
         let shape = storage::of(data, &Name::from("argument"));
         for leaf in shape.leaves() {
             if leaf.cells.is_none() {
@@ -97,7 +102,7 @@ impl Generator<'_> {
         Ok(())
     }
 
-    fn pass_out(&mut self, data: &Data, acceptor: &Phrase, call: &mut Call) -> Lowering<()> {
+    pub(super) fn pass_out(&mut self, data: &Data, acceptor: &Phrase, call: &mut Call) -> Lowering<()> {
         if let Data::Some(..) = data {
             let cell = self.cell(acceptor)?;
             call.arguments
@@ -250,8 +255,8 @@ impl Ends<'_> {
 type After = Box<dyn FnOnce(&mut Generator<'_>) -> Lowering<()>>;
 
 #[derive(Default)]
-struct Call {
-    arguments: Vec<Argument>,
+pub(super) struct Call {
+    pub(super) arguments: Vec<Argument>,
     after: Vec<After>,
     temporaries: Vec<Name>,
 }

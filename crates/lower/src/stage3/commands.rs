@@ -127,6 +127,8 @@ impl Generator<'_> {
                 self.new_table(*level, store, instance, function, out)
             }
             (Prim::TableOf(store), [cell, out]) => self.table_of(store, cell, out),
+            (Prim::Trace(label, ty), [value]) => self.trace(label, ty, instance, value),
+            (Prim::Foreign(function), arguments) => self.foreign(function, instance, arguments),
             (Prim::LetNat, [value, body]) => self.let_nat(value, body),
             (Prim::Fill, [cell, rest @ ..]) => self.fill(cell, rest),
             (Prim::Open, [cell, body]) => self.open(cell, body),

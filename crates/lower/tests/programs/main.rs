@@ -285,6 +285,7 @@ fn run_native(target: Target, machine: Machine, least: usize) {
                 name: "program".into(),
                 target,
                 exports,
+                foreign: Vec::new(),
             };
             let emitted = emit_c(&lowered.imp, &case.sources, &options).unwrap();
             let mut library = match toolchain.library(&emitted, target, &[]) {

@@ -51,6 +51,7 @@ pub fn emit(checked: &Checked, target: Target) -> CSource {
         name: "test".into(),
         target,
         exports,
+        foreign: Vec::new(),
     };
     emit_c(checked, &sources, &options).unwrap()
 }

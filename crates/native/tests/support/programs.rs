@@ -331,3 +331,51 @@ proc tasks(n: i64, m: i64, sizes: read i64, bad: read bool, result: write i64) {
   }
 }
 "#;
+
+/// C functions, and the program that calls them.
+pub const FOREIGN: &str = r#"
+proc main(n: i64, xs: read f64, size: out i64, out: owned f64) {
+  par for i < n {
+    var k: i64
+    var flag: bool
+    buffer part: f64
+    foreign "(i64) -> ([f64], bool)" some(i, out k, owned part, out flag)
+    trace "part" "([f64], bool)"(k, buffer part[0], flag)
+    free part
+  }
+  var m: i64
+  buffer a: f64
+  buffer b: i32
+  foreign "([f64]) -> [(f64, i32)]" both(n, buffer xs[0], out m, owned a, owned b)
+  let cells: i64 = m
+  alloc out[cells]
+  for j < cells { out[j] = a[j] * to_f64(b[j]) }
+  size = cells
+  free a
+  free b
+}
+"#;
+
+/// What they do: `some` fails at 13, `both` gives no second array for 3 elements.
+pub const FOREIGN_C: &str = r#"
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+void some(struct almach_tuple_array_f64_bool *result, int64_t n) {
+  result->v0_size = n == 13 ? -1 : n;
+  result->v0_data = malloc((size_t)(n + 1) * sizeof(double));
+  for (int64_t i = 0; i < n; i++) result->v0_data[i] = (double)i;
+  result->v1 = n > 3;
+}
+
+void both(int64_t *size, double **a, int32_t **b, int64_t n, const double *xs) {
+  *size = n;
+  *a = malloc((size_t)(n + 1) * sizeof **a);
+  *b = n == 3 ? NULL : malloc((size_t)(n + 1) * sizeof **b);
+  for (int64_t i = 0; i < n; i++) {
+    (*a)[i] = xs[i] + 1;
+    if (n != 3) (*b)[i] = (int32_t)i;
+  }
+}
+"#;

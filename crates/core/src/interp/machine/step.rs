@@ -491,7 +491,7 @@ impl Step<'_> {
         let results = self
             .host
             .foreign(function, args)
-            .map_err(|text| FailKind::Foreign(text).at(instr.site))?;
+            .map_err(|error| FailKind::Foreign(error).at(instr.site))?;
         if results.len() != instr.to.len() {
             return Err(bug("a foreign function gave another number of results"));
         }
