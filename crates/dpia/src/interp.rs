@@ -14,6 +14,8 @@ use crate::ty::{Data, Kind, Nat, PhraseType, Substitution};
 use almach_base::Name;
 use almach_value::Scalar;
 use almach_value::ops::OpError;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fmt;
 use std::rc::Rc;
 
@@ -172,16 +174,32 @@ pub fn run(checked: &Checked, proc: &str, sizes: &[i64], inputs: &[Block]) -> Re
 }
 
 fn proc_meaning(procs: &Rc<[crate::phrase::Proc]>, name: &Name) -> Run<Meaning> {
-    let interpreter = Interpreter { procs: procs.clone() };
+    let interpreter = Interpreter {
+        procs: procs.clone(),
+        parts: Rc::default(),
+    };
     interpreter.meaning(&Phrase::Var(name.clone()), &Env::default())
 }
 
 #[derive(Clone)]
 pub(crate) struct Interpreter {
     procs: Rc<[crate::phrase::Proc]>,
+    /// Parts of phrases that meanings hold on to, by where they stand; each is copied once. What they are copied from
+    /// lives as long as the interpreter: the procedures, or another part of this table.
+    parts: Rc<RefCell<HashMap<usize, Rc<Phrase>>>>,
 }
 
 impl Interpreter {
+    /// A part of a phrase that a meaning can keep.
+    fn kept(&self, part: &Phrase) -> Rc<Phrase> {
+        let place = std::ptr::from_ref(part) as usize;
+        let mut parts = self.parts.borrow_mut();
+        parts
+            .entry(place)
+            .or_insert_with(|| Rc::new(part.clone()))
+            .clone()
+    }
+
     pub(crate) fn meaning(&self, phrase: &Phrase, env: &Env) -> Run<Meaning> {
         match phrase {
             Phrase::At(_, inner) => self.meaning(inner, env),
@@ -195,7 +213,7 @@ impl Interpreter {
             },
             Phrase::Prim(instance) => self.prim(instance, env),
             Phrase::Lam(name, _, body) => {
-                let (this, name, body, env) = (self.clone(), name.clone(), body.clone(), env.clone());
+                let (this, name, body, env) = (self.clone(), name.clone(), self.kept(body), env.clone());
                 Ok(Meaning::Fun(Rc::new(move |argument| {
                     this.meaning(&body, &env.phrase(name.clone(), argument))
                 })))
@@ -203,7 +221,7 @@ impl Interpreter {
             Phrase::App(..) if let Some((first, second)) = sequence(phrase) => {
                 // The second command's sizes may only have values once the first has run.
                 let (this, env) = (self.clone(), env.clone());
-                let (first, second) = (first.clone(), second.clone());
+                let (first, second) = (self.kept(first), self.kept(second));
                 Ok(Meaning::Comm(Rc::new(move |store| {
                     this.meaning(&first, &env)?.run(store)?;
                     this.meaning(&second, &env)?.run(store)
@@ -211,7 +229,7 @@ impl Interpreter {
             }
             Phrase::App(..) if let Some(proc) = self.called(phrase, env) => {
                 // Procedures may call each other in turn: what a call means is asked when it runs.
-                let (this, phrase, env) = (self.clone(), phrase.clone(), env.clone());
+                let (this, phrase, env) = (self.clone(), self.kept(phrase), env.clone());
                 Ok(Meaning::Comm(Rc::new(move |store| {
                     store.enter_call(DEEPEST)?;
                     this.call(&phrase, proc, &env, store)?;
@@ -224,7 +242,7 @@ impl Interpreter {
                 function.apply(self.meaning(argument, env)?)
             }
             Phrase::TypeLam(name, Kind::Nat, body) => {
-                let (this, name, body, env) = (self.clone(), name.clone(), body.clone(), env.clone());
+                let (this, name, body, env) = (self.clone(), name.clone(), self.kept(body), env.clone());
                 Ok(Meaning::NatFun(Rc::new(move |size| {
                     this.meaning(&body, &env.nat(name.clone(), size))
                 })))
@@ -239,7 +257,11 @@ impl Interpreter {
             Phrase::DataApp(function, data) => match function.unmarked() {
                 Phrase::TypeLam(name, Kind::Data, body) => {
                     let filling = Substitution::data(name.clone(), data.clone());
-                    self.meaning(&crate::normalise::at_data(body, &filling), env)
+                    // What is made here must stay as long as parts of it are kept.
+                    let filled = Rc::new(crate::normalise::at_data(body, &filling));
+                    let place = Rc::as_ptr(&filled) as usize;
+                    self.parts.borrow_mut().insert(place, filled.clone());
+                    self.meaning(&filled, env)
                 }
                 _ => Err(broken("a data type is given to what takes none")),
             },

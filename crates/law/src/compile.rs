@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub enum Settings {
     /// As `almach run` calls it.
     Full,
-    /// Little optimisation: several times faster.
+    /// No optimisation: several times faster.
     Quick,
     /// What C leaves undefined ends the process.
     Trapping,
@@ -27,7 +27,7 @@ impl Settings {
     fn flags(self) -> &'static [&'static str] {
         match self {
             Settings::Full => &[],
-            Settings::Quick => &["-O1"],
+            Settings::Quick => &["-O0"],
             Settings::Trapping => &[
                 "-O1",
                 "-fsanitize=undefined",

@@ -262,13 +262,10 @@ impl Setting {
 
 /// The folder of LLVM's OpenMP run time and of the tool that explains it to ThreadSanitizer.
 fn clangs_openmp() -> Option<PathBuf> {
-    let output = Command::new("clang")
-        .arg("-print-file-name=libarcher.so")
-        .output()
-        .ok()?;
-    let path = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
-    path.is_absolute()
-        .then(|| path.canonicalize().ok()?.parent().map(Path::to_owned))?
+    let output = Command::new("clang").arg("-print-resource-dir").output().ok()?;
+    let resources = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+    let folder = resources.parent()?.parent()?.to_owned();
+    folder.join("libarcher.so").exists().then_some(folder)
 }
 
 /// The value that a call printed; none where it failed.
