@@ -1,5 +1,6 @@
 //! Array expressions of a given size.
 
+use super::levels::Around;
 use super::{BOOL, Generator, I64};
 use crate::node;
 use crate::tree::{Node, Size, Ty};
@@ -44,7 +45,12 @@ impl Generator {
         match self.rng.below(12) {
             0 => node!(own; "(", xs, format!(" |> map{level} (\\{name} -> "), body, "))"),
             1 => {
-                let place = self.rng.pick(&["toGlobal", "toLocal", "toPrivate"]);
+                // Local memory belongs to a work-group.
+                let places: &[&str] = match self.around {
+                    Around::Group | Around::Local => &["toGlobal", "toLocal", "toPrivate"],
+                    Around::Nothing | Around::Par | Around::Vec | Around::Grid => &["toGlobal", "toPrivate"],
+                };
+                let place = self.rng.pick(places);
                 let place = place.copied().unwrap_or("toGlobal");
                 node!(own; format!("({place} (map{level} (\\{name} -> "), body, ")) ", xs, ")")
             }
