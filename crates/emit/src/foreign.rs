@@ -451,11 +451,11 @@ impl Emitter<'_> {
         arguments: &mut impl Iterator<Item = &'s Argument>,
         results: &mut Results,
     ) -> Emit<()> {
-        fn walk<'s>(
+        fn walk(
             ty: &ValueType,
             around: &[CExpr],
             places: &mut dyn Iterator<Item = CExpr>,
-            arguments: &mut dyn Iterator<Item = &'s Argument>,
+            arguments: &mut dyn Iterator<Item = &Argument>,
             results: &mut Results,
         ) -> Option<()> {
             match ty {
