@@ -301,6 +301,12 @@ fn build_makes_files_that_a_c_program_uses() {
     folder.write("caller.c", CALLER.as_bytes());
     let made = output(&folder, &["build", "twice.alm", "-o", "twice", "--backend", "c"]);
     assert_eq!(made, "twice.h\ntwice.c\ntwice.so\n");
+    let expected = "2 4 6 twice.alm:2:40: error[E0801]: index 7 is out of bounds for an array of size 3";
+    assert_eq!(compiled_caller_says(&folder, "twice.c"), expected);
+}
+
+/// Compiles `caller.c` with a source of the folder; what it prints.
+fn compiled_caller_says(folder: &Folder, source: &str) -> String {
     let flags = [
         "-std=c11",
         "-Wall",
@@ -312,7 +318,7 @@ fn build_makes_files_that_a_c_program_uses() {
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let compiled = Command::new(compiler)
         .args(flags)
-        .args(["caller.c", "twice.c", "-o", "caller", "-lm"])
+        .args(["caller.c", source, "-o", "caller", "-lm"])
         .current_dir(folder.path())
         .output()
         .unwrap();
@@ -323,8 +329,61 @@ fn build_makes_files_that_a_c_program_uses() {
     );
     let said = Command::new(folder.path().join("caller")).output().unwrap();
     assert!(said.status.success());
-    let expected = "2 4 6 twice.alm:2:40: error[E0801]: index 7 is out of bounds for an array of size 3";
-    assert_eq!(String::from_utf8(said.stdout).unwrap(), expected);
+    String::from_utf8(said.stdout).unwrap()
+}
+
+const CALLER_WITH_ROWS: &str = r#"
+#include "rows.h"
+#include <stdio.h>
+
+static int call(struct rows_ctx *ctx, int64_t n, const int64_t *offsets, int64_t count, const int32_t *data) {
+  int64_t rows = 0, kept = 0, first = 0;
+  int64_t *ends = NULL;
+  int32_t *elements = NULL, *row = NULL;
+  uint32_t constructor = 9;
+  if (rows_rows(ctx, n, offsets, count, data, &rows, &ends, &kept, &elements, &constructor, &first, &row) != 0) {
+    printf("%s\n", rows_error(ctx));
+    return 1;
+  }
+  for (int64_t i = 0; i <= rows; i++) printf("%d ", (int)ends[i]);
+  printf("| ");
+  for (int64_t i = 0; i < kept; i++) printf("%d ", (int)elements[i]);
+  printf("| %u ", (unsigned)constructor);
+  for (int64_t i = 0; i < first; i++) printf("%d ", (int)row[i]);
+  printf("\n");
+  rows_release(ends);
+  rows_release(elements);
+  rows_release(row);
+  return 0;
+}
+
+int main(void) {
+  struct rows_ctx *ctx = rows_new();
+  if (ctx == NULL) return 1;
+  const int32_t data[5] = {1, 2, 3, 1, 4};
+  const int64_t good[5] = {0, 3, 3, 4, 5}, late[2] = {1, 5}, falling[4] = {0, 4, 3, 5}, none[1] = {0};
+  if (call(ctx, 4, good, 5, data) != 0) return 1;
+  if (call(ctx, 0, none, 0, NULL) != 0) return 1;
+  if (call(ctx, 1, late, 5, data) == 0) return 1;
+  if (call(ctx, 3, falling, 5, data) == 0) return 1;
+  if (call(ctx, 4, good, 4, data) == 0) return 1;
+  rows_free(ctx);
+  return 0;
+}
+"#;
+
+#[test]
+fn c_programs_pass_rows_as_offsets_and_elements() {
+    let folder = Folder::new();
+    let program = b"entry rows (xss: [][?]i32): ([][?]i32, Maybe []i32) =
+  (map (filter (> 1)) xss, if length xss > 0 then Some (xss[0]) else None)
+";
+    folder.write("rows.alm", program);
+    folder.write("caller.c", CALLER_WITH_ROWS.as_bytes());
+    output(&folder, &["build", "rows.alm", "-o", "rows", "--backend", "c"]);
+    let bad = "rows.alm:1:1: error[E0816]: the offsets do not start at 0, increase, and end at the size of the data\n";
+    let expected = format!("0 2 2 2 3 | 2 3 4 | 1 1 2 3 \n0 | | 0 \n{bad}{bad}{bad}");
+    assert_eq!(compiled_caller_says(&folder, "rows.c"), expected);
 }
 
 #[test]

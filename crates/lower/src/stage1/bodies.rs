@@ -335,7 +335,12 @@ impl Translator<'_> {
 
     /// Binds a Core variable.
     pub(crate) fn bind_held(&mut self, var: &almach_core::Var, held: Held) {
-        self.bind_value(var, &held.layout.data(), held.data);
+        // Bounds are looked at more than once.
+        let data = match held.pools.is_empty() {
+            true => held.data,
+            false => self.let_exp(&var.name, &held.layout.data(), held.data),
+        };
+        self.bind_value(var, &held.layout.data(), data);
         self.carry(var, held.pools, held.packed);
     }
 

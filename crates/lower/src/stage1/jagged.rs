@@ -12,7 +12,7 @@ use super::views::mapped;
 use super::{Dest, Translator};
 use crate::error::{Lowering, bug};
 use crate::stage2::same_scalar;
-use almach_core::{Atom, Body, Exp, Lambda, Op, Pattern};
+use almach_core::{Atom, Body, Dim, Exp, Lambda, Op, Pattern, Type, Var};
 use almach_dpia::{Data, Nat, Phrase, Prim, build};
 use almach_prim::Prim as Operation;
 use almach_value::{BinOp, Failure, Scalar, ScalarType};
@@ -164,16 +164,25 @@ impl Translator<'_> {
         });
         let given = given.collect();
         let mark = self.env.mark();
+        let places: Vec<(Phrase, &Layout, &Growing)> = layouts
+            .iter()
+            .zip(&outs)
+            .map(|(layout, (out, growing))| {
+                let place = build::idx_acc(size.clone(), layout.data(), out.clone().writer(), at.clone());
+                (place, layout, growing)
+            })
+            .collect();
         let body = self.block(|this| {
             this.bind_params(lambda, given)?;
-            let values = this.body_values(&lambda.body)?;
-            for ((value, layout), (out, growing)) in values.iter().zip(&layouts).zip(&outs) {
-                let value = this.convert(value, layout)?;
-                let place = build::idx_acc(size.clone(), layout.data(), out.clone().writer(), at.clone());
-                let written = this.block(|this| this.write_held(&value, place, &growing.sinks))?;
-                this.push(written);
+            match places.as_slice() {
+                [(place, Layout::Row(_, element), growing)] if !element.has_rows() => {
+                    match this.known_row_size(lambda)? {
+                        Some(count) => this.row_in_place(lambda, element, &count, place.clone(), growing),
+                        None => this.rows_behind(lambda, places),
+                    }
+                }
+                _ => this.rows_behind(lambda, places),
             }
-            Ok(())
         })?;
         self.env.rewind_facts(mark);
         self.push(build::for_loop(size, i, body));
@@ -181,6 +190,90 @@ impl Translator<'_> {
             let pools = self.grown(growing);
             self.values.insert(value.var.clone(), out.clone().reader());
             self.carry(&value.var, pools, Packed::Yes);
+        }
+        Ok(())
+    }
+
+    /// The size of the row that a function gives, where it is known before the function runs.
+    fn known_row_size(&self, lambda: &Lambda) -> Lowering<Option<Nat>> {
+        let [Type::Array(Dim::Size(size), _)] = lambda.result.types.as_slice() else {
+            return Ok(None);
+        };
+        let computed = |var: &Var| {
+            lambda.body.stmts.iter().any(|stmt| {
+                let values = stmt.pattern.values.iter().map(|value| &value.var);
+                values.chain(&stmt.pattern.context).any(|bound| bound == var)
+            })
+        };
+        let context = lambda.body.context.iter();
+        let late = context
+            .clone()
+            .any(|atom| matches!(atom, Atom::Var(var) if computed(var)));
+        let row = lambda.body.values.first();
+        let row = row.and_then(|atom| self.bound_type(&lambda.body, atom));
+        if late || row.is_none_or(|ty| ty.mentions(&computed)) {
+            return Ok(None);
+        }
+        let mut sizes = Vec::new();
+        for atom in context {
+            match self.env.size(atom) {
+                Ok(size) => sizes.push(size),
+                Err(error) => return bug(error.message, self.span),
+            }
+        }
+        let given = |var: &Var| {
+            let at = lambda.result.context.iter().position(|bound| bound == var)?;
+            sizes.get(at).cloned()
+        };
+        Ok(Some(self.nat(&almach_core::types::substitute_size(size, &given))))
+    }
+
+    /// A row whose size is known before it is computed is computed where it belongs.
+    fn row_in_place(
+        &mut self,
+        lambda: &Lambda,
+        element: &Layout,
+        count: &Nat,
+        place: Phrase,
+        growing: &Growing,
+    ) -> Lowering<()> {
+        let (Some(from), [sink]) = (lambda.body.values.first(), growing.sinks.as_slice()) else {
+            return bug("a row that is no array", self.span);
+        };
+        let to = Data::array(count.clone(), element.data());
+        self.place_row(sink, element, count, place, |this, room| {
+            // What the body calls its sizes, and what the pool does, are one.
+            let from = match this.bound_type(&lambda.body, from) {
+                Some(ty) => this.data(&ty)?,
+                None => to.clone(),
+            };
+            let room = match from.equal(&to) {
+                true => room,
+                false => Phrase::prim(Prim::CoerceAcc, vec![], vec![from, to]).app(room),
+            };
+            this.body_into(&lambda.body, Dest::Each(vec![room]))
+        })
+    }
+
+    /// The type of what a body gives, before its statements are done.
+    fn bound_type(&self, body: &Body, atom: &Atom) -> Option<Type> {
+        let bound = body.stmts.iter().flat_map(|stmt| &stmt.pattern.values);
+        match bound
+            .into_iter()
+            .find(|value| *atom == Atom::Var(value.var.clone()))
+        {
+            Some(value) => Some(value.ty.clone()),
+            None => self.env.atom_type(atom).ok(),
+        }
+    }
+
+    /// What a function gives, behind what it gave before.
+    fn rows_behind(&mut self, lambda: &Lambda, places: Vec<(Phrase, &Layout, &Growing)>) -> Lowering<()> {
+        let values = self.body_values(&lambda.body)?;
+        for (value, (place, layout, growing)) in values.iter().zip(places) {
+            let value = self.convert(value, layout)?;
+            let written = self.block(|this| this.write_held(&value, place, &growing.sinks))?;
+            self.push(written);
         }
         Ok(())
     }

@@ -179,23 +179,34 @@ impl Translator<'_> {
                     let (begin, end) = ends(data);
                     let begin = this.let_exp("begin", &I64, begin);
                     let count = this.let_nat("count", subtract(end, begin.clone()));
-                    let at = this.new_number("at", sink.position.clone().reader());
-                    let end = add(at.clone().reader(), build::nat_value(count.clone()));
-                    let parts = [I64, I64];
-                    let ends = [(0, at.clone().reader()), (1, end.clone())];
-                    for (part, value) in ends {
-                        let place = build::tuple_acc(part, &parts, place.clone());
-                        this.push(build::assign(I64, place, value));
-                    }
-                    this.push(build::assign(I64, sink.position.clone().writer(), end));
-                    this.reserve(sink, &pool.element, at.reader(), count.clone(), |this, place| {
-                        this.write_row((pool, begin), element, &count, pools, place, sinks)
+                    this.place_row(sink, element, &count, place, |this, room| {
+                        this.write_row((pool, begin), element, &count, pools, room, sinks)
                     })
                 })?;
                 self.push(written);
                 Ok(())
             }
         }
+    }
+
+    /// Bounds for a row behind those before it, and room for its elements.
+    pub(crate) fn place_row(
+        &mut self,
+        sink: &Sink,
+        element: &Layout,
+        count: &Nat,
+        place: Phrase,
+        body: impl FnOnce(&mut Self, Phrase) -> Lowering<()>,
+    ) -> Lowering<()> {
+        let at = self.new_number("at", sink.position.clone().reader());
+        let end = add(at.clone().reader(), build::nat_value(count.clone()));
+        let parts = [I64, I64];
+        for (part, value) in [(0, at.clone().reader()), (1, end.clone())] {
+            let place = build::tuple_acc(part, &parts, place.clone());
+            self.push(build::assign(I64, place, value));
+        }
+        self.push(build::assign(I64, sink.position.clone().writer(), end));
+        self.reserve(sink, &element.data(), at.reader(), count.clone(), body)
     }
 
     fn write_each(

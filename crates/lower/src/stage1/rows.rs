@@ -13,11 +13,17 @@ use almach_value::{BinOp, Failure, ScalarType};
 const I64: Data = Data::Scalar(ScalarType::I64);
 
 pub(crate) fn add(left: Phrase, right: Phrase) -> Phrase {
-    binary(BinOp::Add, ScalarType::I64, left, right)
+    match left == int(0) {
+        true => right,
+        false => binary(BinOp::Add, ScalarType::I64, left, right),
+    }
 }
 
 pub(crate) fn subtract(left: Phrase, right: Phrase) -> Phrase {
-    binary(BinOp::Sub, ScalarType::I64, left, right)
+    match right == int(0) {
+        true => left,
+        false => binary(BinOp::Sub, ScalarType::I64, left, right),
+    }
 }
 
 fn row_bounds(begin: Phrase, end: Phrase) -> Phrase {
@@ -74,6 +80,11 @@ impl Translator<'_> {
             &held.pools,
             &mut pools,
         )?;
+        // Bounds are looked at more than once.
+        let data = match to.has_rows() {
+            true => self.let_exp("rows", &to.data(), data),
+            false => data,
+        };
         let packed = match pools.is_empty() {
             true => Packed::Yes,
             false => held.packed,

@@ -74,7 +74,7 @@ impl Generator<'_> {
         let used = self.let_index("used", Expr::Var(size.clone()));
         self.ranges.set(used.clone(), Range::natural());
         let needed = Index::var(used.clone()) + &count;
-        self.grow(&storage, &capacity, &used, &needed)?;
+        self.grow(&storage, &capacity, &used, &count)?;
         self.emit(Stmt::Assign {
             name: size,
             value: index_expr(needed.clone()),
@@ -112,11 +112,19 @@ impl Generator<'_> {
         name
     }
 
-    fn grow(&mut self, storage: &Storage, capacity: &Name, used: &Name, needed: &Index) -> Lowering<()> {
-        let condition = Expr::binary(BinOp::Gt, index_expr(needed.clone()), Expr::Var(capacity.clone()));
+    fn grow(&mut self, storage: &Storage, capacity: &Name, used: &Name, count: &Index) -> Lowering<()> {
+        // No sum that could wrap: nothing has looked at the count yet.
+        let room = |all: Expr| Expr::binary(BinOp::Sub, all, Expr::Var(used.clone()));
+        let more_than = |room: Expr| Expr::binary(BinOp::Gt, index_expr(count.clone()), room);
+        let condition = more_than(room(Expr::Var(capacity.clone())));
         let ((), then) = self.capture(|this| {
             let double = Index::var(capacity.clone()) * Index::constant(2);
-            let double = Expr::binary(BinOp::Max, index_expr(needed.clone()), index_expr(double));
+            let needed = Expr::select(
+                more_than(room(Expr::int(i64::MAX))),
+                Expr::int(i64::MAX),
+                index_expr(Index::var(used.clone()) + count),
+            );
+            let double = Expr::binary(BinOp::Max, needed, index_expr(double));
             let larger = this.let_index("larger", double);
             this.emit(Stmt::Assign {
                 name: capacity.clone(),
