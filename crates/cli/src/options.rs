@@ -44,6 +44,8 @@ pub enum Command {
     Fmt(FmtOptions),
     /// Print any stage of the compiler as text
     Emit(EmitOptions),
+    /// Say what was fused, how each operation runs and why, and what is allocated
+    Explain(ExplainOptions),
     /// Start a new project
     New(NewOptions),
     /// Try expressions interactively
@@ -201,6 +203,14 @@ pub struct EmitOptions {
     #[arg(long)]
     pub entry: Option<String>,
     /// The back end that strategy and C are for
+    #[arg(long, value_enum, default_value_t = Backend::Openmp)]
+    pub backend: Backend,
+}
+
+#[derive(Args, Debug)]
+pub struct ExplainOptions {
+    pub file: PathBuf,
+    /// The back end to explain it for
     #[arg(long, value_enum, default_value_t = Backend::Openmp)]
     pub backend: Backend,
 }

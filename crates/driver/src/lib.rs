@@ -1,6 +1,7 @@
 //! The pipeline as functions: source text in, any stage out. No files, no processes, no printing.
 
 pub mod back;
+pub mod explain;
 pub mod foreign;
 pub mod front;
 pub mod load;

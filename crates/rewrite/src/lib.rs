@@ -19,6 +19,7 @@ pub mod normal_sizes;
 pub mod pipelines;
 pub mod short_circuits;
 mod sizes;
+pub mod split_results;
 pub mod tail_calls;
 pub mod views;
 

@@ -2,7 +2,7 @@
 
 use crate::{
     Pass, constant_folding, copy_propagation, cse, dead_code, forwarding, fusion, hoisting, inlining,
-    known_results, normal_sizes, short_circuits, tail_calls, views,
+    known_results, normal_sizes, short_circuits, split_results, tail_calls, views,
 };
 
 /// Leaves a program small: what other passes leave behind is cleaned up here.
@@ -28,6 +28,7 @@ pub const STANDARD: &[&Pass] = &[
     &copy_propagation::PASS,
     &constant_folding::PASS,
     &copy_propagation::PASS,
+    &split_results::PASS,
     &views::PASS,
     &copy_propagation::PASS,
     &short_circuits::PASS,
@@ -38,6 +39,7 @@ pub const STANDARD: &[&Pass] = &[
     &fusion::PASS,
     // The links between fused bodies.
     &copy_propagation::PASS,
+    &split_results::PASS,
     &views::PASS,
     &constant_folding::PASS,
     &copy_propagation::PASS,
@@ -79,6 +81,7 @@ pub const ALL: &[&Pass] = &[
     &constant_folding::PASS,
     &views::PASS,
     &short_circuits::PASS,
+    &split_results::PASS,
     &known_results::PASS,
     &cse::PASS,
     &forwarding::PASS,

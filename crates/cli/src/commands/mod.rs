@@ -5,6 +5,7 @@ mod build;
 mod check;
 mod completions;
 mod emit;
+mod explain;
 mod explain_error;
 mod fmt;
 mod new;
@@ -26,6 +27,7 @@ pub fn run(options: Options) -> Outcome {
         Command::Bench(options) => bench::run(&options, style),
         Command::Fmt(options) => fmt::run(&options, style),
         Command::Emit(options) => emit::run(&options, style),
+        Command::Explain(options) => explain::run(&options, style),
         Command::New(options) => new::run(&options, style),
         Command::Repl(options) => repl::run(&options, style),
         Command::ExplainError(options) => explain_error::run(&options, style),

@@ -1,0 +1,165 @@
+//! What became of a program, in words with places: what was fused, how each operation runs and why, what is allocated and
+//! copied, what costs nothing. For `almach explain`.
+
+mod memory;
+
+use crate::back::{self, Explained, Target};
+use almach_base::{Diagnostic, Span};
+use almach_core::Program;
+use almach_core::check::Checked;
+use almach_core::visit::{Walk, walk_function, walk_stmt};
+use almach_core::{Exp, Stmt};
+use almach_prim::Prim;
+use std::collections::HashSet;
+
+/// One thing to know about one place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fact {
+    pub span: Span,
+    pub kind: Kind,
+    /// A sentence without its full stop.
+    pub text: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Kind {
+    /// What the rewrites made of it.
+    Rewritten,
+    /// How it runs, and why.
+    Strategy,
+    /// A view: no data is moved.
+    View,
+    Allocated,
+    Copied,
+    /// What the back end does not do, and what happens instead.
+    Refused,
+}
+
+impl Kind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Rewritten => "rewritten",
+            Kind::Strategy => "strategy",
+            Kind::View => "view",
+            Kind::Allocated => "allocated",
+            Kind::Copied => "copied",
+            Kind::Refused => "refused",
+        }
+    }
+}
+
+/// The most memory that a procedure holds at once, apart from its arguments.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Peak {
+    pub procedure: String,
+    /// In bytes, over the sizes of the procedure.
+    pub bytes: String,
+}
+
+#[derive(Clone, Default, Debug)]
+pub struct Explanation {
+    /// In the order of their places, and there of their kinds.
+    pub facts: Vec<Fact>,
+    pub peaks: Vec<Peak>,
+}
+
+/// Explains all entry points for a target.
+pub fn explain(core: Checked<Program>, target: Target) -> Result<Explanation, Vec<Diagnostic>> {
+    let Explained {
+        program,
+        rewrites,
+        decisions,
+    } = back::explained_strategy(core, back::machine(target))?;
+    let mut facts: Vec<Fact> = Vec::new();
+    let mut say = |span, kind, text: String| {
+        let fact = Fact { span, kind, text };
+        if !facts.contains(&fact) {
+            facts.push(fact);
+        }
+    };
+    for note in rewrites.notes {
+        say(note.span, Kind::Rewritten, note.text);
+    }
+    for decision in decisions {
+        say(decision.span, Kind::Strategy, decision.to_string());
+    }
+    let entries: Vec<_> = program.entries.iter().collect();
+    let mut peaks = Vec::new();
+    match back::lowered(&program, &entries) {
+        Ok(lowered) => {
+            let found = memory::of(lowered.imp.program());
+            let allocated: HashSet<Span> = found.allocations.iter().map(|(span, _)| *span).collect();
+            for (span, text) in found.allocations {
+                say(span, Kind::Allocated, text);
+            }
+            for (span, text) in found.copies {
+                say(span, Kind::Copied, text);
+            }
+            for (span, prim) in views(&program) {
+                if !allocated.contains(&span) {
+                    say(
+                        span,
+                        Kind::View,
+                        format!("`{}` is a view: no data is moved", prim.name()),
+                    );
+                }
+            }
+            peaks = found.peaks;
+        }
+        Err(diagnostics) => {
+            for diagnostic in diagnostics {
+                say(
+                    diagnostic.primary.span,
+                    Kind::Refused,
+                    format!("it is interpreted, since {}", diagnostic.title),
+                );
+            }
+        }
+    }
+    facts.sort_by_key(|fact| (fact.span.file, fact.span.start, fact.span.end, fact.kind));
+    Ok(Explanation { facts, peaks })
+}
+
+/// The operations that rearrange arrays.
+fn views(program: &Program) -> Vec<(Span, Prim)> {
+    struct Views(Vec<(Span, Prim)>);
+    impl Walk for Views {
+        fn stmt(&mut self, stmt: &Stmt) {
+            if let Exp::Op(op) = &stmt.exp
+                && is_view(op.prim)
+            {
+                self.0.push((stmt.span, op.prim));
+            }
+            walk_stmt(self, stmt);
+        }
+    }
+    let mut views = Views(Vec::new());
+    for function in &program.functions {
+        walk_function(&mut views, function);
+    }
+    views.0
+}
+
+fn is_view(prim: Prim) -> bool {
+    matches!(
+        prim,
+        Prim::Zip
+            | Prim::Unzip
+            | Prim::Concat
+            | Prim::Reverse
+            | Prim::Rotate
+            | Prim::Transpose
+            | Prim::Split
+            | Prim::Join
+            | Prim::Slide
+            | Prim::Pad
+            | Prim::PadEdge
+            | Prim::Take
+            | Prim::Drop
+            | Prim::Iota
+            | Prim::Replicate
+            | Prim::Gather
+            | Prim::AsVector
+            | Prim::AsScalar
+    )
+}

@@ -1,0 +1,154 @@
+//! Split results: what a branch gives as a tuple it gives in parts.
+//!
+//! ```text
+//! let t: (f32, i64) = if c: (f32, i64) then          let <a: f32, i: i64> = if c: <f32, i64> then <x, 1i64>
+//!     let u: (f32, i64) = (x, 1i64)              =>    else
+//!     in u                                               let b: f32 = s.0
+//!   else s                                               let j: i64 = s.1
+//!                                                        in <b, j>
+//!                                                    let t: (f32, i64) = (a, i)
+//! ```
+//!
+//! It stands before views, which take tuples apart that are known. Elaboration gives the results of branches in parts, so that a
+//! program that comes back as source has them so too.
+//!
+//! Removes: results of branches that are tuples. Introduces: tuples of their parts.
+
+use crate::{Log, Pass};
+use almach_base::Span;
+use almach_core::build::{Builder, enter_pattern};
+use almach_core::visit::{WalkMut, walk_function_mut, walk_stmt_mut};
+use almach_core::{Atom, Body, Exp, Param, Pattern, Program, ResultType, Stmt, Type};
+
+pub const PASS: Pass = Pass {
+    name: "split-results",
+    description: "gives results of branches that are tuples in parts",
+    run,
+};
+
+pub fn run(mut program: Program, _: &mut Log) -> Program {
+    let mut builder = Builder::for_program(&program);
+    for function in &program.functions {
+        builder.enter_function(function);
+    }
+    let mut split = Split { builder };
+    for function in &mut program.functions {
+        walk_function_mut(&mut split, function);
+    }
+    program.next_var = split.builder.supply.next_var();
+    program
+}
+
+struct Split {
+    builder: Builder,
+}
+
+impl WalkMut for Split {
+    fn body(&mut self, body: &mut Body) {
+        let mut stmts = Vec::with_capacity(body.stmts.len());
+        for mut stmt in std::mem::take(&mut body.stmts) {
+            walk_stmt_mut(self, &mut stmt);
+            let mut after = Vec::new();
+            let span = stmt.span;
+            match &mut stmt.exp {
+                Exp::If {
+                    then,
+                    otherwise,
+                    result,
+                    ..
+                } => self.split(vec![then, otherwise], result, &mut stmt.pattern, span, &mut after),
+                Exp::Case {
+                    arms,
+                    default,
+                    result,
+                    ..
+                } => {
+                    let bodies = arms.iter_mut().map(|arm| &mut arm.body).chain(default);
+                    self.split(bodies.collect(), result, &mut stmt.pattern, span, &mut after);
+                }
+                _ => {}
+            }
+            stmts.push(stmt);
+            // The last one made holds the parts of the one before it.
+            stmts.extend(after.into_iter().rev());
+        }
+        body.stmts = stmts;
+    }
+}
+
+impl Split {
+    fn split(
+        &mut self,
+        mut bodies: Vec<&mut Body>,
+        result: &mut ResultType,
+        pattern: &mut Pattern,
+        span: Span,
+        after: &mut Vec<Stmt>,
+    ) {
+        while let Some(at) = result.types.iter().position(|ty| matches!(ty, Type::Tuple(_))) {
+            let (Some(Type::Tuple(types)), Some(whole)) = (result.types.get(at), pattern.values.get(at))
+            else {
+                return;
+            };
+            let (types, whole) = (types.clone(), whole.clone());
+            let Type::Tuple(shown) = &whole.ty else {
+                return;
+            };
+            let parts: Vec<Param> = shown
+                .iter()
+                .map(|ty| self.bound(whole.var.name.as_str(), ty.clone()))
+                .collect();
+            let atoms = parts.iter().map(|part| Atom::Var(part.var.clone())).collect();
+            pattern.values.splice(at..=at, parts);
+            result.types.splice(at..=at, types.clone());
+            for body in &mut bodies {
+                let parts = self.parts(body, at, types.len(), span);
+                body.values.splice(at..=at, parts);
+            }
+            after.push(self.stmt(whole, Exp::Tuple(atoms), span));
+        }
+    }
+
+    /// The components of a value of a body, taken apart at its end where they have no names.
+    fn parts(&mut self, body: &mut Body, at: usize, count: usize, span: Span) -> Vec<Atom> {
+        let Some(Atom::Var(var)) = body.values.get(at).cloned() else {
+            return Vec::new();
+        };
+        let made = body
+            .stmts
+            .iter()
+            .find_map(|stmt| match (&stmt.exp, stmt.pattern.values.as_slice()) {
+                (Exp::Tuple(parts), [value]) if value.var == var => Some(parts.clone()),
+                _ => None,
+            });
+        if let Some(parts) = made {
+            return parts;
+        }
+        let types = match self.builder.env.atom_type(&Atom::Var(var.clone())) {
+            Ok(Type::Tuple(types)) if types.len() == count => types,
+            _ => return Vec::new(),
+        };
+        let mut parts = Vec::with_capacity(count);
+        for (part, ty) in (0..).zip(types) {
+            let value = self.bound("t", ty);
+            parts.push(Atom::Var(value.var.clone()));
+            let stmt = self.stmt(value, Exp::Project(Atom::Var(var.clone()), part), span);
+            body.stmts.push(stmt);
+        }
+        parts
+    }
+
+    fn bound(&mut self, name: &str, ty: Type) -> Param {
+        let var = self.builder.supply.fresh(name);
+        Param { var, ty }
+    }
+
+    fn stmt(&mut self, value: Param, exp: Exp, span: Span) -> Stmt {
+        let pattern = Pattern {
+            context: Vec::new(),
+            values: vec![value],
+        };
+        enter_pattern(&mut self.builder.env, &pattern, &exp);
+        Stmt { pattern, exp, span }
+    }
+}
