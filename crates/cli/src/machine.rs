@@ -18,7 +18,7 @@ use almach_value::Value;
 use std::path::PathBuf;
 
 pub enum Machine {
-    Interpreter(Box<Interpreter>, Outside),
+    Interpreter(Box<(Interpreter, Outside)>),
     Native(Box<Native>),
 }
 
@@ -91,9 +91,12 @@ impl Machine {
 
     pub fn call(&self, entry: &str, args: Vec<Value>) -> Result<Value, Diagnostic> {
         match self {
-            Machine::Interpreter(interpreter, outside) => interpreter
-                .call_with(entry, args, &mut &*outside)
-                .map_err(|error| error.to_diagnostic()),
+            Machine::Interpreter(both) => {
+                let (interpreter, outside) = &**both;
+                interpreter
+                    .call_with(entry, args, &mut &*outside)
+                    .map_err(|error| error.to_diagnostic())
+            }
             Machine::Native(native) => native.call(entry, &args),
         }
     }
@@ -178,8 +181,8 @@ fn interpreter(program: &Program, core: &Core, settings: RunSettings) -> Result<
     }
     let interpreter = Interpreter::new(core).map_err(|diagnostic| *diagnostic)?;
     let outside = Outside::new(program, core, settings);
-    Ok(Machine::Interpreter(
-        Box::new(interpreter.with_limits(limits)),
+    Ok(Machine::Interpreter(Box::new((
+        interpreter.with_limits(limits),
         outside,
-    ))
+    ))))
 }

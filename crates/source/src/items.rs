@@ -138,7 +138,7 @@ impl<'p> Printer<'p> {
         }
         out.push_str(" =\n");
         if let Some(entry) = entry {
-            self.from_border(&function.params, &entry.params, out);
+            self.border_parameters(&function.params, &entry.params, out);
         }
         let result = self.tuple(&function.body.values);
         let result = match border {
@@ -194,7 +194,12 @@ impl<'p> Printer<'p> {
     }
 
     /// Parameters that the border shows as records become tuples.
-    fn from_border(&self, params: &[Param], border: &[(almach_base::Name, ValueType)], out: &mut String) {
+    fn border_parameters(
+        &self,
+        params: &[Param],
+        border: &[(almach_base::Name, ValueType)],
+        out: &mut String,
+    ) {
         let writing = Writing {
             hidden: &|_| false,
             unnamed: Unnamed::Inferred,
@@ -237,7 +242,7 @@ impl<'p> Printer<'p> {
             put!(out, ": {ty}");
         }
         out.push_str(" =\n");
-        self.from_border(&function.params, &entry.params, out);
+        self.border_parameters(&function.params, &entry.params, out);
         let mut call = self.names.function(entry.function).to_owned();
         for param in &function.params {
             put!(call, " {}", self.names.var(&param.var));
@@ -298,7 +303,8 @@ impl Calls {
             || differs(&whole_result(function), &entry.result);
         let is_recursive = self.recursive(id.0 as usize) == Recursive::Yes;
         let has_more = entries.any(|(_, entry)| entry.function == id);
-        (!has_more && !is_recursive && !(is_called && shown_otherwise)).then_some(at)
+        let hidden = has_more || is_recursive || (is_called && shown_otherwise);
+        (!hidden).then_some(at)
     }
 
     fn recursive(&self, at: usize) -> Recursive {

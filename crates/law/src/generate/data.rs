@@ -250,7 +250,7 @@ impl Generator {
         for ty in &constructor.scalars {
             let value = self.rng.below(50);
             fields.push(match ty {
-                ScalarType::Bool => (value % 2 == 0).to_string(),
+                ScalarType::Bool => value.is_multiple_of(2).to_string(),
                 ty if ty.is_float() => format!("{value}.0"),
                 _ => value.to_string(),
             });
