@@ -238,7 +238,8 @@ const PLACE: &str = "/* Where a row's cell of a column is, with so many bytes of
 static inline void *cell_place(const struct store *store, int64_t row, uint64_t before, size_t cell) {
   const uint64_t place = (uint64_t)row + ((uint64_t)1 << FIRST_CHUNK);
   const int top = 63 - __builtin_clzll(place);
-  return store->chunks[top - FIRST_CHUNK] + (before << top) + (place ^ ((uint64_t)1 << top)) * cell;
+  char *const chunk = __atomic_load_n(&store->chunks[top - FIRST_CHUNK], __ATOMIC_ACQUIRE);
+  return chunk + (before << top) + (place ^ ((uint64_t)1 << top)) * cell;
 }
 ";
 

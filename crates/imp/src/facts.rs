@@ -157,6 +157,8 @@ impl Facts {
         let mut seen: HashSet<&Name> = HashSet::new();
         let mut used: HashSet<usize> = HashSet::new();
         let mut ranges = Ranges::unknown();
+        // A range replaces what was known of its name, so other facts wait for all ranges.
+        let mut nonneg = Vec::new();
         while let Some(name) = open.pop() {
             if !seen.insert(name) {
                 continue;
@@ -171,10 +173,13 @@ impl Facts {
                 };
                 match fact {
                     Fact::Range(name, range) => ranges.set(name.clone(), range.clone()),
-                    Fact::NotNegative(index) => ranges.assume_nonneg(index.clone()),
+                    Fact::NotNegative(index) => nonneg.push(index),
                 }
                 open.extend(fact.names());
             }
+        }
+        for index in nonneg {
+            ranges.assume_nonneg(index.clone());
         }
         ranges
     }

@@ -307,7 +307,7 @@ impl Validator<'_> {
             }
             ExprKind::Coerce(inner, ty) => {
                 self.expr(inner);
-                self.same(&inner.ty, ty, span, "coercion");
+                self.same(&without_names(&inner.ty), &without_names(ty), span, "coercion");
                 self.same(ty, &expr.ty, span, "coercion");
             }
             ExprKind::Loop(it) => {
@@ -352,6 +352,16 @@ impl Validator<'_> {
                 assert!(matches!(it.body.ty, Type::Node { .. }) && matches!(expr.ty, Type::Data(..)));
             }
         }
+    }
+}
+
+/// A coercion goes between tuples and records.
+fn without_names(ty: &Type) -> Type {
+    match ty {
+        Type::Record(fields) => Type::Tuple(fields.iter().map(|(_, field)| without_names(field)).collect()),
+        Type::Tuple(parts) => Type::Tuple(parts.iter().map(without_names).collect()),
+        Type::Array(size, element) => Type::Array(size.clone(), Box::new(without_names(element))),
+        other => other.clone(),
     }
 }
 

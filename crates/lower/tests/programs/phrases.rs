@@ -158,6 +158,7 @@ impl Reader<'_> {
                     }
                 }
             }
+            (Shape::Datum(table, _), data) => self.slots(table, data, paths, slots),
             (shape, data) => panic!("{shape:?} of {data}"),
         }
     }
