@@ -210,6 +210,7 @@ impl Reader<'_> {
                     self.elements(&Shape::Tuple(fields.clone()), data, paths, slots);
                 }
             }
+            (true, Shape::Datum(table, _), data) => self.elements(table, data, paths, slots),
             (true, shape, data) => panic!("{shape:?} of {data}"),
         }
     }
