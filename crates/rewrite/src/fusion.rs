@@ -15,6 +15,7 @@
 //! | `map f … ps …` | `ps = zip xs ys` | `map` over `xs` and `ys` |
 //! | `map f … rs …` | `rs = replicate n c` | `map` over the others, `c` for the element |
 //! | `reduceSeq f e ys` | `ys = map g xs…` | `reduceSeq` of both bodies, over a `zip` where there are several arrays |
+//! | `map`, `reduce` … of `ys` | `ys = gather is xs` | the same of `map (\i -> xs[i]) is`, which the rules above take further |
 //! | `filter p ys` | `ys = filter q xs` | `filter` whose predicate asks `q`, then `p` |
 //!
 //! A parallel `reduce` or `scan` combines results with results, so it cannot take a map into its operator; the strategy
@@ -28,6 +29,7 @@
 
 mod filters;
 mod folds;
+mod gathers;
 mod maps;
 
 use crate::facts::Facts;
@@ -132,6 +134,11 @@ impl Fuser<'_> {
         if self.facts.holds_fixed(&made.exp) || self.facts.prints(&made.exp) {
             return None;
         }
+        if giver.prim == Prim::Gather && takes_elements(taker.prim) {
+            let map = self.gather_as_map(taker, made)?;
+            *slot = Some(map);
+            return Some(Vec::new());
+        }
         let spans = (consumer.span, made.span);
         let pair = (taker.prim, giver.prim);
         let (exp, setup, producer_after) = match pair {
@@ -219,6 +226,14 @@ impl Fuser<'_> {
             _ => None,
         }
     }
+}
+
+/// Whether the operation looks at each element once, so that it may as well compute it.
+fn takes_elements(prim: Prim) -> bool {
+    matches!(
+        prim,
+        Prim::Map | Prim::Reduce | Prim::ReduceComm | Prim::ReduceSeq | Prim::Filter
+    )
 }
 
 fn producer(arg: &Atom, made_by: &HashMap<Var, usize>) -> Option<usize> {

@@ -18,6 +18,7 @@ pub mod known_results;
 pub mod normal_sizes;
 pub mod pipelines;
 pub mod short_circuits;
+pub mod size_checks;
 mod sizes;
 pub mod split_results;
 pub mod tail_calls;

@@ -2,7 +2,7 @@
 
 use crate::{
     Pass, constant_folding, copy_propagation, cse, dead_code, forwarding, fusion, hoisting, inlining,
-    known_results, normal_sizes, short_circuits, split_results, tail_calls, views,
+    known_results, normal_sizes, short_circuits, size_checks, split_results, tail_calls, views,
 };
 
 /// Leaves a program small: what other passes leave behind is cleaned up here.
@@ -36,6 +36,7 @@ pub const STANDARD: &[&Pass] = &[
     &cse::PASS,
     &dead_code::PASS,
     // Uses must be counted on a clean program.
+    &size_checks::PASS,
     &fusion::PASS,
     // The links between fused bodies.
     &copy_propagation::PASS,
@@ -48,6 +49,7 @@ pub const STANDARD: &[&Pass] = &[
     &cse::PASS,
     // Equal arguments became one, which may let more fuse.
     &dead_code::PASS,
+    &size_checks::PASS,
     &fusion::PASS,
     &copy_propagation::PASS,
     &views::PASS,
@@ -85,6 +87,7 @@ pub const ALL: &[&Pass] = &[
     &known_results::PASS,
     &cse::PASS,
     &forwarding::PASS,
+    &size_checks::PASS,
     &fusion::PASS,
     &hoisting::PASS,
     &normal_sizes::PASS,

@@ -663,3 +663,73 @@ fn the_standard_pipeline() {
     "#]],
     );
 }
+
+#[test]
+fn size_checks_move_to_what_a_map_reads() {
+    rewritten(
+        &["size-checks", "fusion", "copy-propagation"],
+        "fun f {n, m} (xs: [n]f32, ys: [m]f32, is: [m]i64): <[n]f32, [n]f32, [n]f32> =
+           let a: [m]f32 = map (\\(y: f32): f32 -> let p: f32 = y * 2.0f32 in p) ys
+           let b: [n]f32 = a :> [n]f32
+           let c: [n]f32 = map (\\(x: f32, y: f32): f32 -> let q: f32 = x + y in q) xs b
+           let d: [m]f32 = gather is xs
+           let e: [n]f32 = d :> [n]f32
+           let g: [m]f32 = map@seq (\\(y: f32): f32 -> let p: f32 = y * 2.0f32 in p) ys
+           let h: [n]f32 = g :> [n]f32
+           in <c, e, h>",
+        expect![[r#"
+            fun f {n, m} (xs: [n]f32, ys: [m]f32, is: [m]i64): <[n]f32, [n]f32, [n]f32> =
+              let ys_19: [n]f32 = ys :> [n]f32
+              let c: [n]f32 = map (\(x: f32, y: f32): f32 ->
+                let p: f32 = y * 2.0f32
+                let q: f32 = x + p
+                in q) xs ys_19
+              let is_20: [n]i64 = is :> [n]i64
+              let e: [n]f32 = gather is_20 xs
+              let g: [m]f32 = map@seq (\(y_16: f32): f32 ->
+                let p_17: f32 = y_16 * 2.0f32
+                in p_17) ys
+              let h: [n]f32 = g :> [n]f32
+              in <c, e, h>
+        "#]],
+    );
+}
+
+#[test]
+fn a_gather_is_taken_over_by_what_takes_its_elements() {
+    rewritten(
+        &["fusion", "copy-propagation"],
+        "fun f {n, m} (xs: [n]f32, rows: [n][m]f32, is: [m]i32): <[m]f32, f32, [m]f32, [m]f32, [m]f32> =
+           let a: [m]f32 = gather is xs
+           let b: [m]f32 = map (\\(x: f32): f32 -> let p: f32 = x * 2.0f32 in p) a
+           let c: [m]f32 = gather is xs
+           let d: f32 = reduce (\\(x: f32, y: f32): f32 -> let s: f32 = x + y in s) 0.0f32 c
+           let e: [m]f32 = gather is xs
+           let g: [m]f32 = map (\\(x: f32): f32 -> let p: f32 = x * 3.0f32 in p) e
+           let h: [m][m]f32 = gather is rows
+           let k: [m]f32 = map (\\(row: [m]f32): f32 -> let x: f32 = row[0i64] in x) h
+           in <b, d, e, g, k>",
+        expect![[r#"
+            fun f {n, m} (xs: [n]f32, rows: [n][m]f32, is: [m]i32): <[m]f32, f32, [m]f32, [m]f32, [m]f32> =
+              let b: [m]f32 = map (\(i: i32): f32 ->
+                let x: f32 = xs[i]
+                let p: f32 = x * 2.0f32
+                in p) is
+              let c: [m]f32 = map (\(i_24: i32): f32 ->
+                let x_25: f32 = xs[i_24]
+                in x_25) is
+              let d: f32 = reduce (\(x_11: f32, y: f32): f32 ->
+                let s: f32 = x_11 + y
+                in s) 0.0f32 c
+              let e: [m]f32 = gather is xs
+              let g: [m]f32 = map (\(x_16: f32): f32 ->
+                let p_17: f32 = x_16 * 3.0f32
+                in p_17) e
+              let k: [m]f32 = map (\(i_26: i32): f32 ->
+                let x_27: [m]f32 = rows[i_26]
+                let x_21: f32 = x_27[0i64]
+                in x_21) is
+              in <b, d, e, g, k>
+        "#]],
+    );
+}

@@ -1,0 +1,230 @@
+//! The optimisation examples of the NOVA paper (sections 5 and 6): Core behind the rewrites, and what is left in Imp.
+#![allow(clippy::unwrap_used)]
+
+use almach_core::check::Checked;
+use almach_core::print::{Spans, program_to_string};
+use almach_core::{Entry, Program};
+use almach_driver::back::{self, Target};
+use almach_driver::{NoFiles, front, load};
+use expect_test::{Expect, expect};
+
+fn core(text: &str) -> Checked<Program> {
+    let front = front(load("example.nova", text, &NoFiles), Vec::new());
+    assert!(!front.has_errors(), "{:?}", front.diagnostics);
+    front.core().unwrap()
+}
+
+fn rewritten(text: &str, expected: Expect) {
+    let rewritten = back::rewritten(core(text)).unwrap();
+    expected.assert_eq(&program_to_string(&rewritten, Spans::Omit));
+}
+
+/// The program as loops over flat memory, for one thread.
+fn imp(text: &str) -> String {
+    let strategy = back::strategy(core(text), back::machine(Target::C)).unwrap();
+    let entries: Vec<&Entry> = strategy.entries.iter().collect();
+    let lowered = back::lowered(&strategy, &entries).unwrap();
+    lowered.imp.program().to_string()
+}
+
+#[test]
+fn inlining_and_let_flattening() {
+    rewritten(
+        "((a : int) (b : int))
+         (let (inc (lambda (x:int) : int (+ x 1))) in (let (y (inc (+ a b))) in (* y y)))",
+        expect![[r#"
+            fun main (a: i32, b: i32): i32 =
+              let x: i32 = a + b
+              let y: i32 = x + 1i32
+              let t: i32 = y * y
+              in t
+
+            entry main = main (a: i32, b: i32): i32
+        "#]],
+    );
+}
+
+#[test]
+fn common_subexpressions() {
+    rewritten(
+        "((a : int) (b : int)) (+ (- a b) (- a b))",
+        expect![[r#"
+            fun main (a: i32, b: i32): i32 =
+              let t: i32 = a - b
+              let t_6: i32 = t + t
+              in t_6
+
+            entry main = main (a: i32, b: i32): i32
+        "#]],
+    );
+}
+
+#[test]
+fn common_vector_arguments() {
+    rewritten(
+        "((X : vector int) (Z : vector int))
+         (let (f (lambda (x:int) (y:int) (z:int) : int (+ (- x z) (- y z)))) in (map f X X Z))",
+        expect![[r#"
+            fun main {n} (X: [n]i32, Z: [n]i32): [n]i32 =
+              let map_12: [n]i32 = map (\(x: i32, z: i32): i32 ->
+                let t: i32 = x - z
+                let t_11: i32 = t + t
+                in t_11) X Z
+              in map_12
+
+            entry main = main (X: [n]i32, Z: [n]i32): [n]i32
+        "#]],
+    );
+}
+
+#[test]
+fn fusion_of_maps() {
+    rewritten(
+        "((X : vector int))
+         (let (f (lambda (x : int) : int (+ x 1))) (g (* 2)) (Y (map f X)) in (map g Y))",
+        expect![[r#"
+            fun main {n} (X: [n]i32): [n]i32 =
+              let map_9: [n]i32 = map (\(x: i32): i32 ->
+                let t: i32 = x + 1i32
+                let t_8: i32 = 2i32 * t
+                in t_8) X
+              in map_9
+
+            entry main = main (X: [n]i32): [n]i32
+        "#]],
+    );
+}
+
+#[test]
+fn copy_propagation_and_constants_and_dead_code() {
+    rewritten(
+        "((x : int) (y : int)) (let (t x) (u (+ 2 3)) (dead (* x y)) in (+ (+ (- x y) (- t y)) u))",
+        expect![[r#"
+            fun main (x: i32, y: i32): i32 =
+              let t: i32 = x - y
+              let t_8: i32 = t + t
+              let t_9: i32 = t_8 + 5i32
+              in t_9
+
+            entry main = main (x: i32, y: i32): i32
+        "#]],
+    );
+}
+
+#[test]
+fn tail_calls_are_loops() {
+    rewritten(
+        "((n : int))
+         (let (sum (mu (sum : int -> int -> int)
+                (lambda (acc : int) (n : int) : int (if (= n 0) then acc else (sum (+ acc n) (- n 1))))))
+          in (sum 0 n))",
+        expect![[r#"
+            fun sum_0 (acc: i32, n: i32): i32 =
+              let <go_19: bool, acc_20: i32, n_21: i32, result_22: i32> = loop (go: bool = true, acc_11: i32 = acc, n_12: i32 = n, result: i32 = 0i32) while go
+              do
+                let t: bool = n_12 == 0i32
+                let <go_15: bool, acc_16: i32, n_17: i32, result_18: i32> = if t: <bool, i32, i32, i32> then <false, acc_11, n_12, acc_11>
+                else
+                  let t_5: i32 = acc_11 + n_12
+                  let t_6: i32 = n_12 - 1i32
+                  in <true, t_5, t_6, result>
+                in <go_15, acc_16, n_17, result_18>
+              in result_22
+
+            fun main (n_1: i32): i32 =
+              let r: i32 = sum_0 (0i32, n_1)
+              in r
+
+            entry main = main (n: i32): i32
+        "#]],
+    );
+}
+
+#[test]
+fn gather_changes_the_index_only() {
+    rewritten(
+        "((X : vector int) (I : vector int)) (map (+ 1) (gather I X))",
+        expect![[r#"
+            fun main {n, n_5} (X: [n]i32, I: [n_5]i32): [n_5]i32 =
+              let map_11: [n_5]i32 = map (\(i: i32): i32 ->
+                let x: i32 = X[i]
+                let t: i32 = 1i32 + x
+                in t) I
+              in map_11
+
+            entry main = main (X: [n]i32, I: [m]i32): [m]i32
+        "#]],
+    );
+}
+
+#[test]
+fn size_checks_do_not_hinder_fusion() {
+    rewritten(
+        "((X : vector int) (m : int)) (map * X (map (+ 1) (range 0 1 m)))",
+        expect![[r#"
+            fun main {n} (X: [n]i32, m: i32): [n]i32 =
+              let t: i64 = i64 m
+              let t_48: i64 = t + 1i64
+              let t_50: i64 = t_48 - 1i64
+              let t_52: i64 = max 0i64 t_50
+              let iota_53: [t_52]i64 = iota t_52
+              let iota_60: [n]i64 = iota_53 :> [n]i64
+              let map_36: [n]i32 = map (\(x: i32, i: i64): i32 ->
+                let t_57: i32 = i32 i
+                let t_30: i32 = 1i32 + t_57
+                let t_35: i32 = x * t_30
+                in t_35) X iota_60
+              in map_36
+
+            entry main = main (X: [n]i32, m: i32): [n]i32
+        "#]],
+    );
+}
+
+/// Loops of a program, and allocations whose size is not fixed.
+fn counted(imp: &str) -> (usize, usize) {
+    let main = imp.split("proc entry_main").next().unwrap();
+    let is_loop = |line: &&str| line.contains("for ") && line.ends_with('{');
+    let grows = |line: &&str| match line.trim_start().strip_prefix("alloc ") {
+        Some(allocated) => {
+            !allocated.ends_with(|last: char| last == ']')
+                || allocated
+                    .split(['[', ']'])
+                    .nth(1)
+                    .is_none_or(|size| size.parse::<u64>().is_err())
+        }
+        None => false,
+    };
+    (
+        main.lines().filter(is_loop).count(),
+        main.lines().filter(grows).count(),
+    )
+}
+
+#[test]
+fn fused_maps_are_one_loop_without_temporaries() {
+    let pipelines = [
+        "((X : vector int)) (map (* 2) (map (+ 1) X))",
+        "((X : vector int) (I : vector int)) (map (* 2) (gather I (map (+ 1) X)))",
+        "((X : vector int)) (map * X (range 0 1 (length X)))",
+        "((X : vector int) (Y : vector int)) (map * X (map (+ 1) (slice 0 2 (length Y) Y)))",
+    ];
+    let counts: Vec<(usize, usize)> = pipelines.iter().map(|text| counted(&imp(text))).collect();
+    // What a gather reads from is there as a whole: it may be read in any order, and more than once.
+    assert_eq!(counts, [(1, 0), (2, 1), (1, 0), (1, 0)]);
+}
+
+/// Chunks and lanes have loops of their own; none of them makes a vector of the input's length.
+#[test]
+fn reductions_take_in_what_feeds_them() {
+    let pipelines = [
+        "((X : vector int)) (reduce + 0 (map (* 3) X))",
+        "((X : vector int)) (reduce + 0 (filter (< 2) (map (* 3) X)))",
+        "((X : vector int) (I : vector int)) (reduce + 0 (gather I X))",
+        "((X : vector int)) (reduce + 0 (map * X (slice 0 1 (length X) X)))",
+    ];
+    for text in pipelines {
+        let imp = imp(text);
+        assert_eq!(counted(&imp).1, 0, "{imp}");
+    }
+}
