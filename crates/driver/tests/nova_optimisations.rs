@@ -119,21 +119,17 @@ fn tail_calls_are_loops() {
                 (lambda (acc : int) (n : int) : int (if (= n 0) then acc else (sum (+ acc n) (- n 1))))))
           in (sum 0 n))",
         expect![[r#"
-            fun sum_0 (acc: i32, n: i32): i32 =
-              let <go_19: bool, acc_20: i32, n_21: i32, result_22: i32> = loop (go: bool = true, acc_11: i32 = acc, n_12: i32 = n, result: i32 = 0i32) while go
+            fun main (n: i32): i32 =
+              let <go_36: bool, acc_37: i32, n_38: i32, result_39: i32> = loop (go: bool = true, acc: i32 = 0i32, n_27: i32 = n, result: i32 = 0i32) while go
               do
-                let t: bool = n_12 == 0i32
-                let <go_15: bool, acc_16: i32, n_17: i32, result_18: i32> = if t: <bool, i32, i32, i32> then <false, acc_11, n_12, acc_11>
+                let t: bool = n_27 == 0i32
+                let <go_32: bool, acc_33: i32, n_34: i32, result_35: i32> = if t: <bool, i32, i32, i32> then <false, acc, n_27, acc>
                 else
-                  let t_5: i32 = acc_11 + n_12
-                  let t_6: i32 = n_12 - 1i32
-                  in <true, t_5, t_6, result>
-                in <go_15, acc_16, n_17, result_18>
-              in result_22
-
-            fun main (n_1: i32): i32 =
-              let r: i32 = sum_0 (0i32, n_1)
-              in r
+                  let t_30: i32 = acc + n_27
+                  let t_31: i32 = n_27 - 1i32
+                  in <true, t_30, t_31, result>
+                in <go_32, acc_33, n_34, result_35>
+              in result_39
 
             entry main = main (n: i32): i32
         "#]],
