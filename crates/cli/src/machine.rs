@@ -13,7 +13,7 @@ use almach_base::codes::concreteness::NOT_COMPILED_YET;
 use almach_core::check::Checked;
 use almach_core::interp::{Interpreter, Limits};
 use almach_core::{Entry, Program as Core};
-use almach_driver::back::{self, Lowered, Target};
+use almach_driver::back::{self, Lowered, Target, Without};
 use almach_value::Value;
 use std::path::PathBuf;
 
@@ -31,6 +31,8 @@ pub struct RunSettings {
     pub checks: Checks,
     /// C files, objects and libraries that define foreign functions.
     pub links: Vec<PathBuf>,
+    /// Rewrites that are switched off.
+    pub without: Without,
 }
 
 /// What becomes of the run-time checks that the compiler could not prove.
@@ -110,10 +112,10 @@ fn native(
     settings: &RunSettings,
     times: &mut Times,
 ) -> Result<Machine, Diagnostic> {
-    back::rewritten(core.clone())
+    back::rewritten_without(core.clone(), settings.without)
         .and_then(|rewritten| {
             times.lap("rewrites");
-            back::chosen(rewritten, back::machine(target))
+            back::chosen_without(rewritten, back::machine(target), settings.without)
         })
         .and_then(|strategy| {
             times.lap("strategy");
@@ -127,14 +129,16 @@ fn native(
 pub fn runnable<'a>(
     core: &Checked<Core>,
     entries: Vec<&'a Entry>,
-    backend: Backend,
+    settings: &RunSettings,
 ) -> Result<Vec<&'a Entry>, Diagnostic> {
-    let target = match backend {
-        Backend::Interp => return Ok(entries),
-        Backend::C => Target::C,
-        Backend::Openmp => Target::OpenMp,
+    let target = match settings.backend {
+        Some(Backend::Interp) => return Ok(entries),
+        Some(Backend::C) => Target::C,
+        Some(Backend::Openmp) | None => Target::OpenMp,
     };
-    let strategy = back::strategy(core.clone(), back::machine(target)).map_err(first)?;
+    let strategy = back::rewritten_without(core.clone(), settings.without)
+        .and_then(|rewritten| back::chosen_without(rewritten, back::machine(target), settings.without))
+        .map_err(first)?;
     let mut found = Vec::new();
     for entry in entries {
         match back::lowered(&strategy, &[entry]).map_err(first) {

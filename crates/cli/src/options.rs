@@ -1,5 +1,7 @@
 //! The command line.
 
+use almach_base::suggest;
+use almach_driver::back::{PASSES, Without};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -50,6 +52,8 @@ pub enum Command {
     New(NewOptions),
     /// Try expressions interactively
     Repl(ReplOptions),
+    /// List the rewrites that every program goes through
+    Passes,
     /// Explain an error code at length
     ExplainError(ExplainErrorOptions),
     /// Print a completion script for a shell
@@ -64,6 +68,32 @@ pub enum Backend {
     C,
     /// C with OpenMP
     Openmp,
+}
+
+/// Which rewrites run.
+#[derive(Args, Debug)]
+pub struct PassOptions {
+    /// Switch a rewrite off (`almach passes` lists them); may be given several times
+    #[arg(long, value_name = "PASS", value_parser = pass)]
+    without: Vec<&'static str>,
+}
+
+impl PassOptions {
+    pub fn without(&self) -> Without {
+        Without::named(self.without.iter().copied()).unwrap_or_default()
+    }
+}
+
+/// The name of a pass as it is known.
+fn pass(name: &str) -> Result<&'static str, String> {
+    let names = || PASSES.iter().map(|pass| pass.name);
+    names().find(|known| *known == name).ok_or_else(|| {
+        let near = suggest::nearest(name, names()).map(|near| format!("; did you mean `{near}`?"));
+        format!(
+            "there is no such pass{} (`almach passes` lists them)",
+            near.unwrap_or_default()
+        )
+    })
 }
 
 #[derive(Args, Debug)]
@@ -94,6 +124,8 @@ pub struct RunOptions {
     /// A C file, an object, a library, or the name of a library of the system, that defines foreign functions
     #[arg(long, value_name = "FILE.c|LIB")]
     pub link: Vec<String>,
+    #[command(flatten)]
+    pub passes: PassOptions,
 }
 
 #[derive(Args, Debug)]
@@ -112,6 +144,8 @@ pub struct BuildOptions {
     /// A C file, an object, a library, or the name of a library of the system, that defines foreign functions
     #[arg(long, value_name = "FILE.c|LIB")]
     pub link: Vec<String>,
+    #[command(flatten)]
+    pub passes: PassOptions,
 }
 
 #[derive(Args, Debug)]
@@ -135,6 +169,8 @@ pub struct TestOptions {
     /// A C file, an object, a library, or the name of a library of the system, that defines foreign functions
     #[arg(long, value_name = "FILE.c|LIB")]
     pub link: Vec<String>,
+    #[command(flatten)]
+    pub passes: PassOptions,
 }
 
 #[derive(Args, Debug)]
@@ -164,6 +200,8 @@ pub struct BenchOptions {
     /// A C file, an object, a library, or the name of a library of the system, that defines foreign functions
     #[arg(long, value_name = "FILE.c|LIB")]
     pub link: Vec<String>,
+    #[command(flatten)]
+    pub passes: PassOptions,
 }
 
 #[derive(Args, Debug)]
@@ -205,6 +243,8 @@ pub struct EmitOptions {
     /// The back end that strategy and C are for
     #[arg(long, value_enum, default_value_t = Backend::Openmp)]
     pub backend: Backend,
+    #[command(flatten)]
+    pub passes: PassOptions,
 }
 
 #[derive(Args, Debug)]

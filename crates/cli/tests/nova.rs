@@ -195,3 +195,47 @@ fn every_command_takes_nova() {
     assert_eq!(refused.status.code(), Some(2));
     output(&folder, &["fmt", "--check", "."]);
 }
+
+/// Section 4.2: every optimisation can be listed and switched off, and changes no value.
+#[test]
+fn passes_can_be_listed_and_switched_off() {
+    let folder = Folder::new();
+    let listed = output(&folder, &["passes"]);
+    let names: Vec<&str> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert!(
+        names.contains(&"fusion") && names.contains(&"inlining"),
+        "{listed}"
+    );
+    let program = "((X : vector int)) (let (inc (+ 1)) in (reduce + 0 (map inc (map (* 2) (slice 0 2 (length X) X)))))\n";
+    folder.write("main.nova", program.as_bytes());
+    let run = |without: &[&str]| {
+        let mut args = vec!["run", "main.nova", "[1, 2, 3, 4, 5]", "--backend", "c"];
+        for pass in without {
+            args.extend(["--without", pass]);
+        }
+        output(&folder, &args)
+    };
+    for name in &names {
+        assert_eq!(run(&[name]), "21\n", "without {name}");
+    }
+    assert_eq!(run(&names), "21\n");
+    let core = |without: &[&str]| {
+        let args = [
+            &["emit", "main.nova", "--stage", "strategy", "--backend", "c"],
+            without,
+        ]
+        .concat();
+        output(&folder, &args)
+    };
+    assert!(core(&["--without", "fusion"]).len() > core(&[]).len());
+    let unknown = almach(
+        folder.path(),
+        &strings(&["run", "main.nova", "--without", "fussion"]),
+    );
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(
+        String::from_utf8(unknown.stderr)
+            .unwrap()
+            .contains("did you mean `fusion`?")
+    );
+}

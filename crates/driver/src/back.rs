@@ -10,6 +10,8 @@ use almach_strategy::{Chosen, choose};
 
 pub use almach_emit::Target;
 pub use almach_lower::Lowered;
+pub use almach_rewrite::Pass;
+pub use almach_rewrite::pipelines::{ALL as PASSES, STANDARD, Without};
 pub use almach_strategy::{Choice, Decision, Machine};
 
 /// The machine that a target's code runs on.
@@ -27,36 +29,59 @@ pub fn strategy(core: Checked<Program>, machine: Machine) -> Result<Checked<Prog
 
 /// Core after the rewrites.
 pub fn rewritten(core: Checked<Program>) -> Result<Checked<Program>, Vec<Diagnostic>> {
-    standard(core, &mut Log::default()).map_err(|failure| vec![failure.diagnostic])
+    rewritten_without(core, Without::default())
+}
+
+/// Core after the rewrites that are not switched off.
+pub fn rewritten_without(
+    core: Checked<Program>,
+    without: Without,
+) -> Result<Checked<Program>, Vec<Diagnostic>> {
+    standard(core, without, &mut Log::default()).map_err(|failure| vec![failure.diagnostic])
 }
 
 /// The standard rewrites. Functions that have become small enough to be inlined are, until there are none.
-fn standard(core: Checked<Program>, log: &mut Log) -> Result<Checked<Program>, Box<CheckFailure>> {
+fn standard(
+    core: Checked<Program>,
+    without: Without,
+    log: &mut Log,
+) -> Result<Checked<Program>, Box<CheckFailure>> {
     const ROUNDS: usize = 4;
-    let mut program = run(core, pipelines::STANDARD, log)?;
+    let passes = without.of(pipelines::STANDARD);
+    let mut program = run(core, &passes, log)?;
     for _ in 1..ROUNDS {
         if !inlining::has_work(&program) {
             break;
         }
-        program = run(program, pipelines::STANDARD, log)?;
+        program = run(program, &passes, log)?;
     }
     Ok(program)
 }
 
 /// A rewritten program with a level on every operation.
 pub fn chosen(rewritten: Checked<Program>, machine: Machine) -> Result<Checked<Program>, Vec<Diagnostic>> {
-    decided(rewritten, machine).map(|(program, _)| program)
+    chosen_without(rewritten, machine, Without::default())
+}
+
+/// A rewritten program with a level on every operation, tidied by the rewrites that are not switched off.
+pub fn chosen_without(
+    rewritten: Checked<Program>,
+    machine: Machine,
+    without: Without,
+) -> Result<Checked<Program>, Vec<Diagnostic>> {
+    decided(rewritten, machine, without).map(|(program, _)| program)
 }
 
 fn decided(
     rewritten: Checked<Program>,
     machine: Machine,
+    without: Without,
 ) -> Result<(Checked<Program>, Vec<Decision>), Vec<Diagnostic>> {
     let Chosen { program, decisions } =
         choose(rewritten.into_inner(), machine).map_err(|diagnostic| vec![*diagnostic])?;
     let program = check(program, "strategy")
         // What was written is tidied as what a user writes is: a strategy program that comes back as source stays what it is.
-        .and_then(|program| standard(program, &mut Log::default()))
+        .and_then(|program| standard(program, without, &mut Log::default()))
         .map_err(|failure| vec![failure.diagnostic])?;
     Ok((program, decisions))
 }
@@ -73,8 +98,9 @@ pub struct Explained {
 /// The strategy program, and what was decided on the way.
 pub fn explained_strategy(core: Checked<Program>, machine: Machine) -> Result<Explained, Vec<Diagnostic>> {
     let mut rewrites = Log::default();
-    let rewritten = standard(core, &mut rewrites).map_err(|failure| vec![failure.diagnostic])?;
-    let (program, decisions) = decided(rewritten, machine)?;
+    let rewritten =
+        standard(core, Without::default(), &mut rewrites).map_err(|failure| vec![failure.diagnostic])?;
+    let (program, decisions) = decided(rewritten, machine, Without::default())?;
     Ok(Explained {
         program,
         rewrites,

@@ -98,3 +98,32 @@ pub const ALL: &[&Pass] = &[
 pub fn pass(name: &str) -> Option<&'static Pass> {
     ALL.iter().copied().find(|pass| pass.name == name)
 }
+
+/// Passes that are switched off. A program compiled without them gives the same value.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Without {
+    /// One bit per pass of [`ALL`].
+    passes: u64,
+}
+
+impl Without {
+    /// The passes of these names; the error is a name that none has.
+    pub fn named<'n>(names: impl IntoIterator<Item = &'n str>) -> Result<Without, &'n str> {
+        let mut without = Without::default();
+        for name in names {
+            let at = ALL.iter().position(|pass| pass.name == name).ok_or(name)?;
+            without.passes |= 1 << at;
+        }
+        Ok(without)
+    }
+
+    fn has(self, pass: &Pass) -> bool {
+        let at = ALL.iter().position(|other| other.name == pass.name);
+        at.is_some_and(|at| self.passes & (1 << at) != 0)
+    }
+
+    /// What is left of a pipeline.
+    pub fn of(self, pipeline: &[&'static Pass]) -> Vec<&'static Pass> {
+        pipeline.iter().copied().filter(|pass| !self.has(pass)).collect()
+    }
+}

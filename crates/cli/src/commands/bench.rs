@@ -53,6 +53,7 @@ fn bench(program: &Program, core: &Checked<Core>, options: &BenchOptions) -> Res
             max_depth: None,
             checks: Checks::unless(options.unchecked),
             links: links::all(&options.file, &options.link)?,
+            without: options.passes.without(),
         },
         &mut Times::new(),
     )?;

@@ -56,7 +56,8 @@ fn build(
                 .help("write `entry` instead of `def` in front of the definitions to export"),
         ]);
     }
-    let strategy = back::strategy(core, back::machine(target))?;
+    let rewritten = back::rewritten_without(core, options.passes.without())?;
+    let strategy = back::chosen_without(rewritten, back::machine(target), options.passes.without())?;
     let entries: Vec<&Entry> = strategy.entries.iter().collect();
     let lowered = Checks::unless(options.unchecked).apply(back::lowered(&strategy, &entries)?)?;
     let name = options

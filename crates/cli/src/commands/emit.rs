@@ -37,7 +37,8 @@ fn text(program: &Program, core: Checked<Core>, options: &EmitOptions) -> Result
     if options.stage == Stage::Core {
         return Ok(program_to_string(&core, Spans::Omit));
     }
-    let strategy = back::strategy(core, back::machine(target))?;
+    let rewritten = back::rewritten_without(core, options.passes.without())?;
+    let strategy = back::chosen_without(rewritten, back::machine(target), options.passes.without())?;
     if options.stage == Stage::Strategy {
         return Ok(source_of(&strategy));
     }

@@ -9,6 +9,7 @@ mod explain;
 mod explain_error;
 mod fmt;
 mod new;
+mod passes;
 mod repl;
 mod run;
 mod test;
@@ -30,6 +31,7 @@ pub fn run(options: Options) -> Outcome {
         Command::Explain(options) => explain::run(&options, style),
         Command::New(options) => new::run(&options, style),
         Command::Repl(options) => repl::run(&options, style),
+        Command::Passes => passes::run(),
         Command::ExplainError(options) => explain_error::run(&options, style),
         Command::Completions(options) => completions::run(&options),
     }

@@ -34,6 +34,7 @@ pub fn run(options: &RunOptions, style: Style) -> Outcome {
             max_depth: options.max_depth,
             checks: Checks::unless(options.unchecked),
             links: links::all(&options.file, &options.link)?,
+            without: options.passes.without(),
         };
         let machine = Machine::new(&program, &core, &[entry], settings, &mut times)?;
         let value = machine.call(&entry.name, args)?;

@@ -4,7 +4,7 @@ use crate::failure::Outcome;
 use crate::files;
 use crate::links;
 use crate::machine::{Machine, RunSettings, runnable};
-use crate::options::{Backend, TestOptions};
+use crate::options::TestOptions;
 use crate::program::{self, Program};
 use crate::terminal::{self, Style};
 use crate::times::Times;
@@ -43,9 +43,10 @@ pub fn run(options: &TestOptions, style: Style) -> Outcome {
                 let settings = RunSettings {
                     backend: Some(options.backend),
                     links,
+                    without: options.passes.without(),
                     ..RunSettings::default()
                 };
-                file(path, options.backend, &settings, style, &mut tally);
+                file(path, &settings, style, &mut tally);
             }
             Err(diagnostic) => {
                 terminal::report(&[diagnostic], &SourceMap::new(), style);
@@ -71,7 +72,7 @@ pub fn run(options: &TestOptions, style: Style) -> Outcome {
 
 /// All tests of a file are checked and elaborated together; where that fails, the file is checked alone, and then
 /// every test with it, so that one wrong call does not hide the others.
-fn file(path: &Path, backend: Backend, settings: &RunSettings, style: Style, tally: &mut Tally) {
+fn file(path: &Path, settings: &RunSettings, style: Style, tally: &mut Tally) {
     let Ok(loaded) = program::read(path, style) else {
         tally.wrong += 1;
         return;
@@ -83,7 +84,7 @@ fn file(path: &Path, backend: Backend, settings: &RunSettings, style: Style, tal
         && !together.has_errors()
         && let Ok(core) = together.core()
     {
-        let suite = Suite::new(Program::Source(together), core, backend, settings, style);
+        let suite = Suite::new(Program::Source(together), core, settings, style);
         tests.iter().for_each(|test| suite.one(test, tally));
         return;
     }
@@ -91,20 +92,13 @@ fn file(path: &Path, backend: Backend, settings: &RunSettings, style: Style, tal
     {
         Ok(()) => tests
             .iter()
-            .for_each(|test| alone(&loaded, test, backend, settings, style, tally)),
+            .for_each(|test| alone(&loaded, test, settings, style, tally)),
         Err(_) => tally.wrong += 1,
     }
 }
 
 /// A test whose file is right while some call is not.
-fn alone(
-    loaded: &Loaded,
-    test: &TestCall,
-    backend: Backend,
-    settings: &RunSettings,
-    style: Style,
-    tally: &mut Tally,
-) {
+fn alone(loaded: &Loaded, test: &TestCall, settings: &RunSettings, style: Style, tally: &mut Tally) {
     let front = front(loaded.clone(), vec![test.extra()]);
     let mut problems = test.diagnostics.clone();
     problems.extend(front.diagnostics.iter().filter(|one| one.is_error()).cloned());
@@ -117,7 +111,7 @@ fn alone(
         None
     };
     if let Some(core) = core {
-        return Suite::new(Program::Source(front), core, backend, settings, style).one(test, tally);
+        return Suite::new(Program::Source(front), core, settings, style).one(test, tally);
     }
     let text = render::to_text(&problems, &front.sources, render::Style::Plain);
     match &test.test.expected {
@@ -140,14 +134,8 @@ struct Suite {
 }
 
 impl Suite {
-    fn new(
-        program: Program,
-        core: Checked<Core>,
-        backend: Backend,
-        settings: &RunSettings,
-        style: Style,
-    ) -> Suite {
-        let (entries, machine) = match runnable(&core, core.entries.iter().collect(), backend) {
+    fn new(program: Program, core: Checked<Core>, settings: &RunSettings, style: Style) -> Suite {
+        let (entries, machine) = match runnable(&core, core.entries.iter().collect(), settings) {
             Ok(entries) => (
                 entries.iter().map(|entry| entry.name.clone()).collect(),
                 Machine::new(&program, &core, &entries, settings.clone(), &mut Times::new()),
