@@ -183,7 +183,7 @@ fn counted(imp: &str) -> (usize, usize) {
     let is_loop = |line: &&str| line.contains("for ") && line.ends_with('{');
     let grows = |line: &&str| match line.trim_start().strip_prefix("alloc ") {
         Some(allocated) => {
-            !allocated.ends_with(|last: char| last == ']')
+            !allocated.ends_with(']')
                 || allocated
                     .split(['[', ']'])
                     .nth(1)
