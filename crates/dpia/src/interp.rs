@@ -10,7 +10,7 @@ mod store;
 use crate::check::Checked;
 use crate::phrase::{Phrase, Side};
 use crate::prim::{Prim, Site};
-use crate::ty::{Data, Kind, Nat, PhraseType, Substitution};
+use crate::ty::{Data, Kind, Nat, PhraseType};
 use almach_base::Name;
 use almach_value::Scalar;
 use almach_value::ops::OpError;
@@ -55,40 +55,40 @@ impl From<OpError> for RunError {
 }
 
 pub(crate) type Run<T> = Result<T, RunError>;
-pub(crate) type Exp = Rc<dyn Fn(&Store, &[Step]) -> Run<Scalar>>;
-pub(crate) type Acc = Rc<dyn Fn(&mut Store, &[Step], Scalar) -> Run<()>>;
+pub(crate) type Exp<'p> = Rc<dyn Fn(&Store, &[Step]) -> Run<Scalar> + 'p>;
+pub(crate) type Acc<'p> = Rc<dyn Fn(&mut Store, &[Step], Scalar) -> Run<()> + 'p>;
 
-pub(crate) type Comm = Rc<dyn Fn(&mut Store) -> Run<()>>;
+pub(crate) type Comm<'p> = Rc<dyn Fn(&mut Store) -> Run<()> + 'p>;
 
 /// What a phrase means.
 #[derive(Clone)]
-pub(crate) enum Meaning {
-    Exp(Exp),
-    Acc(Acc),
-    Comm(Comm),
-    Pair(Rc<(Meaning, Meaning)>),
-    Fun(Rc<dyn Fn(Meaning) -> Run<Meaning>>),
+pub(crate) enum Meaning<'p> {
+    Exp(Exp<'p>),
+    Acc(Acc<'p>),
+    Comm(Comm<'p>),
+    Pair(Rc<(Meaning<'p>, Meaning<'p>)>),
+    Fun(Rc<dyn Fn(Meaning<'p>) -> Run<Meaning<'p>> + 'p>),
     /// A function of a size.
-    NatFun(Rc<dyn Fn(i64) -> Run<Meaning>>),
+    NatFun(Rc<dyn Fn(i64) -> Run<Meaning<'p>> + 'p>),
 }
 
 /// Names in scope, the innermost first.
 #[derive(Clone, Default)]
-pub(crate) struct Env(Option<Rc<Node>>);
+pub(crate) struct Env<'p>(Option<Rc<Node<'p>>>);
 
-struct Node {
-    name: Name,
-    value: Bound,
-    outer: Env,
+struct Node<'p> {
+    name: &'p Name,
+    value: Bound<'p>,
+    outer: Env<'p>,
 }
 
-enum Bound {
-    Phrase(Meaning),
+enum Bound<'p> {
+    Phrase(Meaning<'p>),
     Nat(i64),
 }
 
-impl Env {
-    fn phrase(&self, name: Name, meaning: Meaning) -> Env {
+impl<'p> Env<'p> {
+    fn phrase(&self, name: &'p Name, meaning: Meaning<'p>) -> Env<'p> {
         Env(Some(Rc::new(Node {
             name,
             value: Bound::Phrase(meaning),
@@ -96,7 +96,7 @@ impl Env {
         })))
     }
 
-    fn nat(&self, name: Name, value: i64) -> Env {
+    fn nat(&self, name: &'p Name, value: i64) -> Env<'p> {
         Env(Some(Rc::new(Node {
             name,
             value: Bound::Nat(value),
@@ -104,10 +104,10 @@ impl Env {
         })))
     }
 
-    fn find(&self, name: &Name) -> Option<&Bound> {
+    fn find(&self, name: &Name) -> Option<&Bound<'p>> {
         let mut env = self;
         while let Some(node) = &env.0 {
-            if node.name == *name {
+            if node.name == name {
                 return Some(&node.value);
             }
             env = &node.outer;
@@ -131,32 +131,63 @@ pub(crate) fn broken(what: impl Into<String>) -> RunError {
 /// Runs a procedure of a checked program on sizes and inputs; gives what it wrote to its acceptors, in order.
 pub fn run(checked: &Checked, proc: &str, sizes: &[i64], inputs: &[Block]) -> Result<Vec<Block>, RunError> {
     let program = checked.program();
+    if program.procs.iter().any(|proc| takes_data(&proc.body)) {
+        let mut filled = program.clone();
+        for proc in &mut filled.procs {
+            proc.body = crate::normalise::normalise(&proc.body);
+        }
+        return run_filled(&filled, proc, sizes, inputs);
+    }
+    run_filled(program, proc, sizes, inputs)
+}
+
+/// Whether a phrase gives data types to functions of them.
+fn takes_data(phrase: &Phrase) -> bool {
+    match phrase {
+        Phrase::DataApp(..) => true,
+        Phrase::Var(_) | Phrase::Prim(_) => false,
+        Phrase::Lam(_, _, inner)
+        | Phrase::TypeLam(_, _, inner)
+        | Phrase::NatApp(inner, _)
+        | Phrase::Project(_, inner)
+        | Phrase::At(_, inner) => takes_data(inner),
+        Phrase::App(left, right) | Phrase::Pair(left, right) => takes_data(left) || takes_data(right),
+    }
+}
+
+fn run_filled(
+    program: &crate::phrase::Program,
+    proc: &str,
+    sizes: &[i64],
+    inputs: &[Block],
+) -> Result<Vec<Block>, RunError> {
     let Some(found) = program.procs.iter().find(|known| &*known.name == proc) else {
         return Err(broken(format!("there is no procedure `{proc}`")));
     };
     let mut store = Store::with(&program.stores);
-    let procs: Rc<[_]> = program.procs.clone().into();
-    let mut meaning = proc_meaning(&procs, &found.name)?;
-    let (mut ty, mut sizes, mut inputs) = (found.ty.clone(), sizes.iter(), inputs.iter());
-    let mut env = Env::default();
+    let interpreter = Interpreter {
+        procs: &program.procs,
+        arities: Rc::default(),
+    };
+    let mut meaning = interpreter.meaning(&found.body, &Env::default())?;
+    let (mut ty, mut sizes, mut inputs) = (&found.ty, sizes.iter(), inputs.iter());
     let mut outputs = Vec::new();
     loop {
         (meaning, ty) = match (meaning, ty) {
-            (Meaning::NatFun(function), PhraseType::Dependent(name, Kind::Nat, body)) => {
+            (Meaning::NatFun(function), PhraseType::Dependent(_, Kind::Nat, body)) => {
                 let size = *sizes.next().ok_or_else(|| broken("too few sizes"))?;
-                env = env.nat(name, size);
-                (function(size)?, *body)
+                (function(size)?, body)
             }
-            (Meaning::Fun(function), PhraseType::Fun(_, from, to)) => match *from {
+            (Meaning::Fun(function), PhraseType::Fun(_, from, to)) => match &**from {
                 PhraseType::Exp(_) => {
                     let block = inputs.next().ok_or_else(|| broken("too few inputs"))?.clone();
                     let cell = store.allocate(block);
-                    (function(store::cell_reader(cell))?, *to)
+                    (function(store::cell_reader(cell))?, to)
                 }
-                PhraseType::Acc(data) => {
+                PhraseType::Acc(_) => {
                     let cell = store.allocate(Block::default());
-                    outputs.push((cell, data, env.clone()));
-                    (function(store::cell_writer(cell))?, *to)
+                    outputs.push(cell);
+                    (function(store::cell_writer(cell))?, to)
                 }
                 other => return Err(broken(format!("a procedure is given a `{other}`"))),
             },
@@ -169,38 +200,20 @@ pub fn run(checked: &Checked, proc: &str, sizes: &[i64], inputs: &[Block]) -> Re
     }
     outputs
         .into_iter()
-        .map(|(cell, _, _)| store.block(cell).cloned())
+        .map(|cell| store.block(cell).cloned())
         .collect()
 }
 
-fn proc_meaning(procs: &Rc<[crate::phrase::Proc]>, name: &Name) -> Run<Meaning> {
-    let interpreter = Interpreter {
-        procs: procs.clone(),
-        parts: Rc::default(),
-    };
-    interpreter.meaning(&Phrase::Var(name.clone()), &Env::default())
-}
-
+/// Meanings refer to the phrases they are made from, so nothing of a program is copied.
 #[derive(Clone)]
-pub(crate) struct Interpreter {
-    procs: Rc<[crate::phrase::Proc]>,
-    /// Parts of phrases that meanings hold on to, by where they stand; each is copied once. What they are copied from
-    /// lives as long as the interpreter: the procedures, or another part of this table.
-    parts: Rc<RefCell<HashMap<usize, Rc<Phrase>>>>,
+pub(crate) struct Interpreter<'p> {
+    procs: &'p [crate::phrase::Proc],
+    /// How many arguments a primitive takes, by where its instance stands.
+    arities: Rc<RefCell<HashMap<usize, usize>>>,
 }
 
-impl Interpreter {
-    /// A part of a phrase that a meaning can keep.
-    fn kept(&self, part: &Phrase) -> Rc<Phrase> {
-        let place = std::ptr::from_ref(part) as usize;
-        let mut parts = self.parts.borrow_mut();
-        parts
-            .entry(place)
-            .or_insert_with(|| Rc::new(part.clone()))
-            .clone()
-    }
-
-    pub(crate) fn meaning(&self, phrase: &Phrase, env: &Env) -> Run<Meaning> {
+impl<'p> Interpreter<'p> {
+    pub(crate) fn meaning(&self, phrase: &'p Phrase, env: &Env<'p>) -> Run<Meaning<'p>> {
         match phrase {
             Phrase::At(_, inner) => self.meaning(inner, env),
             Phrase::Var(name) => match env.find(name) {
@@ -213,26 +226,25 @@ impl Interpreter {
             },
             Phrase::Prim(instance) => self.prim(instance, env),
             Phrase::Lam(name, _, body) => {
-                let (this, name, body, env) = (self.clone(), name.clone(), self.kept(body), env.clone());
+                let (this, name, body, env) = (self.clone(), name, body, env.clone());
                 Ok(Meaning::Fun(Rc::new(move |argument| {
-                    this.meaning(&body, &env.phrase(name.clone(), argument))
+                    this.meaning(body, &env.phrase(name, argument))
                 })))
             }
             Phrase::App(..) if let Some((first, second)) = sequence(phrase) => {
                 // The second command's sizes may only have values once the first has run.
                 let (this, env) = (self.clone(), env.clone());
-                let (first, second) = (self.kept(first), self.kept(second));
                 Ok(Meaning::Comm(Rc::new(move |store| {
-                    this.meaning(&first, &env)?.run(store)?;
-                    this.meaning(&second, &env)?.run(store)
+                    this.meaning(first, &env)?.run(store)?;
+                    this.meaning(second, &env)?.run(store)
                 })))
             }
             Phrase::App(..) if let Some(proc) = self.called(phrase, env) => {
                 // Procedures may call each other in turn: what a call means is asked when it runs.
-                let (this, phrase, env) = (self.clone(), self.kept(phrase), env.clone());
+                let (this, env) = (self.clone(), env.clone());
                 Ok(Meaning::Comm(Rc::new(move |store| {
                     store.enter_call(DEEPEST)?;
-                    this.call(&phrase, proc, &env, store)?;
+                    this.call(phrase, proc, &env, store)?;
                     store.leave_call();
                     Ok(())
                 })))
@@ -242,28 +254,17 @@ impl Interpreter {
                 function.apply(self.meaning(argument, env)?)
             }
             Phrase::TypeLam(name, Kind::Nat, body) => {
-                let (this, name, body, env) = (self.clone(), name.clone(), self.kept(body), env.clone());
+                let (this, name, body, env) = (self.clone(), name, body, env.clone());
                 Ok(Meaning::NatFun(Rc::new(move |size| {
-                    this.meaning(&body, &env.nat(name.clone(), size))
+                    this.meaning(body, &env.nat(name, size))
                 })))
             }
-            Phrase::TypeLam(_, Kind::Data, _) => Err(broken(
+            Phrase::TypeLam(_, Kind::Data, _) | Phrase::DataApp(..) => Err(broken(
                 "functions of data types are instantiated before a program runs",
             )),
             Phrase::NatApp(function, nat) => match self.meaning(function, env)? {
                 Meaning::NatFun(function) => function(env.size(nat)?),
                 _ => Err(broken("a size is given to what takes none")),
-            },
-            Phrase::DataApp(function, data) => match function.unmarked() {
-                Phrase::TypeLam(name, Kind::Data, body) => {
-                    let filling = Substitution::data(name.clone(), data.clone());
-                    // What is made here must stay as long as parts of it are kept.
-                    let filled = Rc::new(crate::normalise::at_data(body, &filling));
-                    let place = Rc::as_ptr(&filled) as usize;
-                    self.parts.borrow_mut().insert(place, filled.clone());
-                    self.meaning(&filled, env)
-                }
-                _ => Err(broken("a data type is given to what takes none")),
             },
             Phrase::Pair(left, right) => Ok(Meaning::Pair(Rc::new((
                 self.meaning(left, env)?,
@@ -278,9 +279,9 @@ impl Interpreter {
     }
 }
 
-impl Interpreter {
+impl<'p> Interpreter<'p> {
     /// The number of the procedure that a phrase gives all its arguments to.
-    fn called(&self, phrase: &Phrase, env: &Env) -> Option<usize> {
+    fn called(&self, phrase: &Phrase, env: &Env<'p>) -> Option<usize> {
         let (mut head, arguments) = phrase.spine();
         while let Phrase::NatApp(inner, _) = head {
             head = inner.unmarked();
@@ -294,7 +295,7 @@ impl Interpreter {
     }
 
     /// Runs a call. Scalars are computed before it, once.
-    fn call(&self, phrase: &Phrase, proc: usize, env: &Env, store: &mut Store) -> Run<()> {
+    fn call(&self, phrase: &'p Phrase, proc: usize, env: &Env<'p>, store: &mut Store) -> Run<()> {
         let (head, arguments) = phrase.spine();
         let mut meaning = self.meaning(head, env)?;
         let mut ty = self.procs.get(proc).map(|proc| &proc.ty);
@@ -339,22 +340,22 @@ fn sequence(phrase: &Phrase) -> Option<(&Phrase, &Phrase)> {
     }
 }
 
-impl Meaning {
-    pub(crate) fn apply(self, argument: Meaning) -> Run<Meaning> {
+impl<'p> Meaning<'p> {
+    pub(crate) fn apply(self, argument: Meaning<'p>) -> Run<Meaning<'p>> {
         match self {
             Meaning::Fun(function) => function(argument),
             _ => Err(broken("an argument is given to what takes none")),
         }
     }
 
-    pub(crate) fn exp(self) -> Run<Exp> {
+    pub(crate) fn exp(self) -> Run<Exp<'p>> {
         match self {
             Meaning::Exp(exp) => Ok(exp),
             _ => Err(broken("no expression")),
         }
     }
 
-    pub(crate) fn acc(self) -> Run<Acc> {
+    pub(crate) fn acc(self) -> Run<Acc<'p>> {
         match self {
             Meaning::Acc(acc) => Ok(acc),
             _ => Err(broken("no acceptor")),
@@ -369,7 +370,7 @@ impl Meaning {
         }
     }
 
-    pub(crate) fn pair(self) -> Run<(Meaning, Meaning)> {
+    pub(crate) fn pair(self) -> Run<(Meaning<'p>, Meaning<'p>)> {
         match self {
             Meaning::Pair(pair) => Ok((*pair).clone()),
             _ => Err(broken("no pair")),

@@ -174,8 +174,3 @@ fn rename(types: &mut Substitution, name: &Name, kind: Kind, new: &Name) {
         }
     }
 }
-
-/// A phrase with data types filled in.
-pub(crate) fn at_data(body: &Phrase, types: &Substitution) -> Phrase {
-    Normaliser { next: 0 }.at_types(body, types.clone())
-}

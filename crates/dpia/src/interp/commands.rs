@@ -10,20 +10,20 @@ use almach_value::Scalar;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-pub(super) fn comm(run: impl Fn(&mut Store) -> Run<()> + 'static) -> Run<Meaning> {
+pub(super) fn comm<'p>(run: impl Fn(&mut Store) -> Run<()> + 'p) -> Run<Meaning<'p>> {
     Ok(Meaning::Comm(Rc::new(run)))
 }
 
-pub(super) fn number(value: i64) -> Meaning {
+pub(super) fn number<'p>(value: i64) -> Meaning<'p> {
     reader(move |_, _| Ok(Scalar::I64(value)))
 }
 
-fn element(array: &Exp, at: i64) -> Meaning {
+fn element<'p>(array: &Exp<'p>, at: i64) -> Meaning<'p> {
     let array = array.clone();
     reader(move |store, path| array(store, &below(&[Step::At(at)], path)))
 }
 
-fn slot(array: &Acc, at: i64) -> Meaning {
+fn slot<'p>(array: &Acc<'p>, at: i64) -> Meaning<'p> {
     let array = array.clone();
     Meaning::Acc(Rc::new(move |store: &mut Store, path: &[Step], scalar| {
         array(store, &below(&[Step::At(at)], path), scalar)
@@ -55,7 +55,10 @@ pub(super) fn each(level: Level, size: i64, mut run: impl FnMut(i64) -> Run<()>)
 }
 
 /// A new cell for as long as `inside` runs.
-fn with_cell<T>(store: &mut Store, inside: impl FnOnce(&mut Store, Meaning, Meaning) -> Run<T>) -> Run<T> {
+fn with_cell<'p, T>(
+    store: &mut Store,
+    inside: impl FnOnce(&mut Store, Meaning<'p>, Meaning<'p>) -> Run<T>,
+) -> Run<T> {
     let cell = store.allocate(Block::default());
     let result = inside(store, cell_writer(cell), cell_reader(cell));
     store.release(cell);
@@ -63,17 +66,23 @@ fn with_cell<T>(store: &mut Store, inside: impl FnOnce(&mut Store, Meaning, Mean
 }
 
 /// Assignment at any type: everything is read before anything is written.
-fn assign(applied: &Applied, data: &Data, acceptor: &Acc, exp: &Exp, store: &mut Store) -> Run<()> {
+fn assign<'p>(
+    applied: &Applied<'p>,
+    data: &'p Data,
+    acceptor: &Acc<'p>,
+    exp: &Exp<'p>,
+    store: &mut Store,
+) -> Run<()> {
     for (path, scalar) in applied.env.scalars(data, exp, store)? {
         acceptor(store, &path, scalar)?;
     }
     Ok(())
 }
 
-impl Interpreter {
-    pub(crate) fn command(&self, applied: &Rc<Applied>, arguments: Vec<Meaning>) -> Run<Meaning> {
+impl<'p> Interpreter<'p> {
+    pub(crate) fn command(&self, applied: &Rc<Applied<'p>>, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
         let applied = applied.clone();
-        match &applied.prim {
+        match applied.prim {
             Prim::Skip => comm(|_| Ok(())),
             Prim::Seq => {
                 let [pair] = take(arguments)?;
@@ -160,14 +169,14 @@ impl Interpreter {
     }
 }
 
-fn apply_size(meaning: Meaning, size: i64) -> Run<Meaning> {
+fn apply_size<'p>(meaning: Meaning<'p>, size: i64) -> Run<Meaning<'p>> {
     match meaning {
         Meaning::NatFun(function) => function(size),
         _ => Err(broken("a size is given to what takes none")),
     }
 }
 
-fn check(site: Site, arguments: Vec<Meaning>) -> Run<Meaning> {
+fn check<'p>(site: Site, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
     let exps = super::expressions::exps(arguments)?;
     comm(move |store| {
         let mut values = exps.iter().map(|exp| exp(store, &[]));
@@ -185,7 +194,7 @@ fn check(site: Site, arguments: Vec<Meaning>) -> Run<Meaning> {
 }
 
 /// `fill` and `open`.
-fn cell(applied: Rc<Applied>, mut arguments: Vec<Meaning>) -> Run<Meaning> {
+fn cell<'p>(applied: Rc<Applied<'p>>, mut arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
     let Data::Some(names, _) = applied.data(0)? else {
         return Err(broken("a cell without sizes"));
     };
@@ -193,7 +202,7 @@ fn cell(applied: Rc<Applied>, mut arguments: Vec<Meaning>) -> Run<Meaning> {
     let body = arguments.pop().ok_or_else(|| broken("a cell without a body"))?;
     let mut rest = arguments.into_iter();
     let owner = rest.next().ok_or_else(|| broken("no cell"))?;
-    let sizes = rest.map(Meaning::exp).collect::<Run<Vec<Exp>>>()?;
+    let sizes = rest.map(Meaning::exp).collect::<Run<Vec<Exp<'p>>>>()?;
     comm(move |store| {
         let mut body = body.clone();
         let contents = match owner.clone() {
@@ -220,7 +229,7 @@ fn cell(applied: Rc<Applied>, mut arguments: Vec<Meaning>) -> Run<Meaning> {
 }
 
 /// `append`: the contents from the old size on.
-fn append(arguments: Vec<Meaning>) -> Run<Meaning> {
+fn append<'p>(arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
     let [cell, more, body] = take(arguments)?;
     let (writer, reader) = cell.pair()?;
     let (writer, reader, more) = (writer.acc()?, reader.exp()?, more.exp()?);
@@ -243,9 +252,9 @@ fn append(arguments: Vec<Meaning>) -> Run<Meaning> {
     })
 }
 
-fn looping(applied: Rc<Applied>, arguments: Vec<Meaning>) -> Run<Meaning> {
+fn looping<'p>(applied: Rc<Applied<'p>>, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
     let size = applied.size(0)?;
-    match &applied.prim {
+    match applied.prim {
         Prim::For => {
             let [body] = take(arguments)?;
             comm(move |store| each(Level::Seq, size, |at| body.clone().apply(number(at))?.run(store)))
@@ -299,12 +308,12 @@ fn looping(applied: Rc<Applied>, arguments: Vec<Meaning>) -> Run<Meaning> {
 }
 
 /// Computes into a cell of its own, then assigns: what is computed may read what is assigned.
-fn step(
-    applied: &Applied,
-    data: &Data,
-    acceptor: &Acc,
+fn step<'p>(
+    applied: &Applied<'p>,
+    data: &'p Data,
+    acceptor: &Acc<'p>,
     store: &mut Store,
-    compute: impl FnOnce(Meaning) -> Run<Meaning>,
+    compute: impl FnOnce(Meaning<'p>) -> Run<Meaning<'p>>,
 ) -> Run<()> {
     with_cell(store, |store, next, result| {
         compute(next)?.run(store)?;
@@ -313,8 +322,8 @@ fn step(
 }
 
 /// The combinators with communication between iterations: their meaning is these loops.
-fn collective(applied: Rc<Applied>, arguments: Vec<Meaning>) -> Run<Meaning> {
-    match &applied.prim {
+fn collective<'p>(applied: Rc<Applied<'p>>, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
+    match applied.prim {
         Prim::ScanI(_, kind) => scan(applied.clone(), *kind, arguments),
         Prim::FilterI(_) | Prim::PartitionI(_) => filter(applied.clone(), arguments),
         Prim::ScatterI(_, _, site) => scatter(applied.clone(), (**site).clone(), arguments),
@@ -329,7 +338,7 @@ fn collective(applied: Rc<Applied>, arguments: Vec<Meaning>) -> Run<Meaning> {
     }
 }
 
-fn scan(applied: Rc<Applied>, kind: ScanKind, arguments: Vec<Meaning>) -> Run<Meaning> {
+fn scan<'p>(applied: Rc<Applied<'p>>, kind: ScanKind, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
     let [function, start, array, out] = take(arguments)?;
     let (start, array, out) = (start.exp()?, array.exp()?, out.acc()?);
     let size = applied.size(0)?;
@@ -359,7 +368,7 @@ fn scan(applied: Rc<Applied>, kind: ScanKind, arguments: Vec<Meaning>) -> Run<Me
     })
 }
 
-fn filter(applied: Rc<Applied>, arguments: Vec<Meaning>) -> Run<Meaning> {
+fn filter<'p>(applied: Rc<Applied<'p>>, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
     let [function, array, out] = take(arguments)?;
     let (array, out) = (array.exp()?, out.acc()?);
     let size = applied.size(0)?;
@@ -379,7 +388,7 @@ fn filter(applied: Rc<Applied>, arguments: Vec<Meaning>) -> Run<Meaning> {
                 _ => others.push(at),
             }
         }
-        let parts: Vec<(Vec<Step>, &Vec<i64>)> = match &applied.prim {
+        let parts: Vec<(Vec<Step>, &Vec<i64>)> = match applied.prim {
             Prim::FilterI(_) => vec![(vec![Step::Contents], &kept)],
             _ => vec![
                 (vec![Step::Contents, Step::Field(0)], &kept),
@@ -404,7 +413,7 @@ fn filter(applied: Rc<Applied>, arguments: Vec<Meaning>) -> Run<Meaning> {
     })
 }
 
-fn index_at(indices: &Exp, at: i64, store: &Store) -> Run<i128> {
+fn index_at<'p>(indices: &Exp<'p>, at: i64, store: &Store) -> Run<i128> {
     let scalar = indices(store, &[Step::At(at)])?;
     scalar
         .as_integer()
@@ -417,7 +426,7 @@ fn in_range(index: i128, size: i64) -> Option<i64> {
         .filter(|index| (0..size).contains(index))
 }
 
-fn scatter(applied: Rc<Applied>, site: Site, arguments: Vec<Meaning>) -> Run<Meaning> {
+fn scatter<'p>(applied: Rc<Applied<'p>>, site: Site, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
     let [indices, values, var] = take(arguments)?;
     let (indices, values) = (indices.exp()?, values.exp()?);
     let acceptor = var.pair()?.0.acc()?;
@@ -450,7 +459,7 @@ fn scatter(applied: Rc<Applied>, site: Site, arguments: Vec<Meaning>) -> Run<Mea
     })
 }
 
-fn permute(applied: Rc<Applied>, site: Site, arguments: Vec<Meaning>) -> Run<Meaning> {
+fn permute<'p>(applied: Rc<Applied<'p>>, site: Site, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
     let [indices, values, out] = take(arguments)?;
     let (indices, values, out) = (indices.exp()?, values.exp()?, out.acc()?);
     let size = applied.size(0)?;
@@ -482,7 +491,7 @@ fn permute(applied: Rc<Applied>, site: Site, arguments: Vec<Meaning>) -> Run<Mea
     })
 }
 
-fn reduce_by_index(applied: Rc<Applied>, arguments: Vec<Meaning>) -> Run<Meaning> {
+fn reduce_by_index<'p>(applied: Rc<Applied<'p>>, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
     let [function, indices, values, var] = take(arguments)?;
     let (indices, values) = (indices.exp()?, values.exp()?);
     let (acceptor, current) = var.pair()?;

@@ -10,14 +10,14 @@ use std::rc::Rc;
 
 /// A primitive with numbers for its sizes, ready for its arguments.
 #[derive(Clone)]
-pub(crate) struct Applied {
-    pub(crate) prim: Prim,
+pub(crate) struct Applied<'p> {
+    pub(crate) prim: &'p Prim,
     pub(crate) sizes: Vec<i64>,
-    pub(crate) datas: Vec<Data>,
-    pub(crate) env: Env,
+    pub(crate) datas: &'p [Data],
+    pub(crate) env: Env<'p>,
 }
 
-impl Applied {
+impl<'p> Applied<'p> {
     pub(crate) fn size(&self, at: usize) -> Run<i64> {
         self.sizes
             .get(at)
@@ -25,37 +25,47 @@ impl Applied {
             .ok_or_else(|| broken("a primitive without its sizes"))
     }
 
-    pub(crate) fn data(&self, at: usize) -> Run<&Data> {
+    pub(crate) fn data(&self, at: usize) -> Run<&'p Data> {
         self.datas
             .get(at)
             .ok_or_else(|| broken("a primitive without its types"))
     }
 }
 
-impl Interpreter {
-    pub(crate) fn prim(&self, instance: &Instance, env: &Env) -> Run<Meaning> {
-        let mut ty = &instance_type(instance).map_err(broken)?;
-        let mut arity = 0;
-        while let PhraseType::Fun(_, _, result) = ty {
-            arity += 1;
-            ty = result;
-        }
+impl<'p> Interpreter<'p> {
+    pub(crate) fn prim(&self, instance: &'p Instance, env: &Env<'p>) -> Run<Meaning<'p>> {
+        let arity = self.arity(instance)?;
         let sizes = instance
             .nats
             .iter()
             .map(|nat| env.size(nat))
             .collect::<Run<Vec<i64>>>()?;
         let applied = Applied {
-            prim: instance.prim.clone(),
+            prim: &instance.prim,
             sizes,
-            datas: instance.datas.clone(),
+            datas: &instance.datas,
             env: env.clone(),
         };
         curry(self.clone(), Rc::new(applied), arity, Vec::new())
     }
 
-    fn saturated(&self, applied: &Rc<Applied>, arguments: Vec<Meaning>) -> Run<Meaning> {
-        match &applied.prim {
+    fn arity(&self, instance: &'p Instance) -> Run<usize> {
+        let place = std::ptr::from_ref(instance) as usize;
+        if let Some(known) = self.arities.borrow().get(&place) {
+            return Ok(*known);
+        }
+        let mut ty = &instance_type(instance).map_err(broken)?;
+        let mut arity = 0;
+        while let PhraseType::Fun(_, _, result) = ty {
+            arity += 1;
+            ty = result;
+        }
+        self.arities.borrow_mut().insert(place, arity);
+        Ok(arity)
+    }
+
+    fn saturated(&self, applied: &Rc<Applied<'p>>, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
+        match applied.prim {
             Prim::Literal(scalar) => {
                 let scalar = *scalar;
                 Ok(reader(move |_, _| Ok(scalar)))
@@ -79,7 +89,12 @@ impl Interpreter {
     }
 }
 
-fn curry(this: Interpreter, applied: Rc<Applied>, missing: usize, given: Vec<Meaning>) -> Run<Meaning> {
+fn curry<'p>(
+    this: Interpreter<'p>,
+    applied: Rc<Applied<'p>>,
+    missing: usize,
+    given: Vec<Meaning<'p>>,
+) -> Run<Meaning<'p>> {
     if missing == 0 {
         return this.saturated(&applied, given);
     }
@@ -90,22 +105,22 @@ fn curry(this: Interpreter, applied: Rc<Applied>, missing: usize, given: Vec<Mea
     })))
 }
 
-pub(crate) fn reader(read: impl Fn(&Store, &[Step]) -> Run<Scalar> + 'static) -> Meaning {
+pub(crate) fn reader<'p>(read: impl Fn(&Store, &[Step]) -> Run<Scalar> + 'p) -> Meaning<'p> {
     Meaning::Exp(Rc::new(read))
 }
 
-pub(crate) fn exps(arguments: Vec<Meaning>) -> Run<Vec<Exp>> {
+pub(crate) fn exps<'p>(arguments: Vec<Meaning<'p>>) -> Run<Vec<Exp<'p>>> {
     arguments.into_iter().map(Meaning::exp).collect()
 }
 
 /// Lane by lane, or on scalars: the path below is that of the operands.
-fn operator(applied: Rc<Applied>, arguments: Vec<Exp>) -> Run<Meaning> {
+fn operator<'p>(applied: Rc<Applied<'p>>, arguments: Vec<Exp<'p>>) -> Run<Meaning<'p>> {
     Ok(reader(move |store, path| {
         let argument = |at: usize| match arguments.get(at) {
             Some(exp) => exp(store, path),
             None => Err(broken("an operator without its operands")),
         };
-        match &applied.prim {
+        match applied.prim {
             Prim::Unary(op, _) => op.eval(argument(0)?).ok_or_else(ill_typed),
             Prim::Binary(op, _) => Ok(op.eval(argument(0)?, argument(1)?).ok_or_else(ill_typed)??),
             Prim::Ternary(op, _) => op
@@ -127,7 +142,7 @@ fn ill_typed() -> super::RunError {
     broken("an operator on operands it does not take")
 }
 
-fn functional_map(arguments: Vec<Meaning>) -> Run<Meaning> {
+fn functional_map<'p>(arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
     let [function, array] = take(arguments)?;
     let array = array.exp()?;
     Ok(reader(move |store, path| {
@@ -138,7 +153,7 @@ fn functional_map(arguments: Vec<Meaning>) -> Run<Meaning> {
     }))
 }
 
-fn functional_reduce(applied: Rc<Applied>, arguments: Vec<Meaning>) -> Run<Meaning> {
+fn functional_reduce<'p>(applied: Rc<Applied<'p>>, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
     let [function, start, array] = take(arguments)?;
     let array = array.exp()?;
     let size = applied.size(0)?;
@@ -164,7 +179,7 @@ fn functional_reduce(applied: Rc<Applied>, arguments: Vec<Meaning>) -> Run<Meani
     }))
 }
 
-pub(crate) fn take<const N: usize>(arguments: Vec<Meaning>) -> Run<[Meaning; N]> {
+pub(crate) fn take<'p, const N: usize>(arguments: Vec<Meaning<'p>>) -> Run<[Meaning<'p>; N]> {
     arguments
         .try_into()
         .map_err(|_| broken("a primitive without its arguments"))
@@ -189,8 +204,8 @@ enum Target {
     Value(Scalar),
 }
 
-fn acceptor_or_view(applied: &Rc<Applied>, arguments: &[Meaning]) -> Run<Option<Meaning>> {
-    let all: Option<Vec<Exp>> = arguments
+fn acceptor_or_view<'p>(applied: &Rc<Applied<'p>>, arguments: &[Meaning<'p>]) -> Run<Option<Meaning<'p>>> {
+    let all: Option<Vec<Exp<'p>>> = arguments
         .iter()
         .map(|argument| match argument {
             Meaning::Exp(exp) => Some(exp.clone()),
@@ -199,7 +214,7 @@ fn acceptor_or_view(applied: &Rc<Applied>, arguments: &[Meaning]) -> Run<Option<
         .collect();
     let applied = applied.clone();
     if let Some(exps) = all
-        && is_view(&applied.prim)
+        && is_view(applied.prim)
     {
         return Ok(Some(reader(move |store, path| {
             match view(&applied, &exps, store, path)? {
@@ -215,11 +230,11 @@ fn acceptor_or_view(applied: &Rc<Applied>, arguments: &[Meaning]) -> Run<Option<
     if let Prim::UnzipAcc(_) = applied.prim {
         return unzip_acceptor(arguments).map(Some);
     }
-    if !is_acceptor(&applied.prim) {
+    if !is_acceptor(applied.prim) {
         return Ok(None);
     }
     let mut numbers = Vec::new();
-    let mut acceptor: Option<Acc> = None;
+    let mut acceptor: Option<Acc<'p>> = None;
     for argument in arguments {
         match argument {
             Meaning::Exp(exp) => numbers.push(exp.clone()),
@@ -236,12 +251,12 @@ fn acceptor_or_view(applied: &Rc<Applied>, arguments: &[Meaning]) -> Run<Option<
     ))))
 }
 
-fn unzip_acceptor(arguments: &[Meaning]) -> Run<Meaning> {
+fn unzip_acceptor<'p>(arguments: &[Meaning<'p>]) -> Run<Meaning<'p>> {
     let components = arguments
         .iter()
         .cloned()
         .map(Meaning::acc)
-        .collect::<Run<Vec<Acc>>>()?;
+        .collect::<Run<Vec<Acc<'p>>>>()?;
     Ok(Meaning::Acc(Rc::new(
         move |store: &mut Store, path: &[Step], scalar: Scalar| match path {
             [at, Step::Field(field), rest @ ..] => {
@@ -305,7 +320,7 @@ fn is_acceptor(prim: &Prim) -> bool {
 }
 
 /// Fig. 6c: where to read for a path into a view.
-fn view(applied: &Applied, exps: &[Exp], store: &Store, path: &[Step]) -> Run<Target> {
+fn view<'p>(applied: &Applied, exps: &[Exp<'p>], store: &Store, path: &[Step]) -> Run<Target> {
     let number = |at: usize| match exps.get(at) {
         Some(exp) => integer(exp(store, &[])?),
         None => Err(broken("a view without its numbers")),
@@ -313,7 +328,7 @@ fn view(applied: &Applied, exps: &[Exp], store: &Store, path: &[Step]) -> Run<Ta
     let moved = |argument: usize, at: i64, rest: &[Step]| {
         Ok(Target::Argument(argument, below(&[Step::At(at)], rest)))
     };
-    match &applied.prim {
+    match applied.prim {
         Prim::Coerce | Prim::ToIndex | Prim::OfIndex => Ok(Target::Argument(0, path.to_vec())),
         Prim::Idx => Ok(Target::Argument(0, below(&[Step::At(number(1)?)], path))),
         Prim::Get(at, _) => Ok(Target::Argument(0, below(&[Step::Field(*at)], path))),
@@ -327,7 +342,7 @@ fn view(applied: &Applied, exps: &[Exp], store: &Store, path: &[Step]) -> Run<Ta
         },
         _ => {
             let (at, rest) = index(path)?;
-            match &applied.prim {
+            match applied.prim {
                 Prim::Iota => Ok(Target::Value(Scalar::I64(at))),
                 Prim::Replicate => Ok(Target::Argument(0, rest.to_vec())),
                 Prim::Unzip(field, _) => Ok(Target::Argument(
@@ -368,7 +383,7 @@ fn view(applied: &Applied, exps: &[Exp], store: &Store, path: &[Step]) -> Run<Ta
 /// Views that change the number of dimensions.
 fn nested_view(applied: &Applied, number: impl Fn(usize) -> Run<i64>, at: i64, rest: &[Step]) -> Run<Target> {
     let found = |steps: &[Step], rest: &[Step]| Ok(Target::Argument(0, below(steps, rest)));
-    match &applied.prim {
+    match applied.prim {
         Prim::Join => {
             let row = applied.size(1)?.max(1);
             found(&[Step::At(at / row), Step::At(at % row)], rest)
@@ -386,7 +401,7 @@ fn nested_view(applied: &Applied, number: impl Fn(usize) -> Run<i64>, at: i64, r
         },
         _ => {
             let (inner, rest) = index(rest)?;
-            match &applied.prim {
+            match applied.prim {
                 Prim::Split => found(&[Step::At(at * applied.size(1)? + inner)], rest),
                 Prim::Transpose => found(&[Step::At(inner), Step::At(at)], rest),
                 Prim::Slide => Ok(Target::Argument(
@@ -400,18 +415,18 @@ fn nested_view(applied: &Applied, number: impl Fn(usize) -> Run<i64>, at: i64, r
 }
 
 /// Fig. 6b: where to write for a path into a changed acceptor. `numbers` are its expression arguments.
-fn acceptor_path(applied: &Applied, numbers: &[Exp], store: &Store, path: &[Step]) -> Run<Vec<Step>> {
+fn acceptor_path<'p>(applied: &Applied, numbers: &[Exp<'p>], store: &Store, path: &[Step]) -> Run<Vec<Step>> {
     let number = |at: usize| match numbers.get(at) {
         Some(exp) => integer(exp(store, &[])?),
         None => Err(broken("an acceptor without its numbers")),
     };
-    match &applied.prim {
+    match applied.prim {
         Prim::IdxAcc => Ok(below(&[Step::At(number(0)?)], path)),
         Prim::TupleAcc(at, _) => Ok(below(&[Step::Field(*at)], path)),
         Prim::CoerceAcc => Ok(path.to_vec()),
         _ => {
             let (at, rest) = index(path)?;
-            match &applied.prim {
+            match applied.prim {
                 Prim::ZipAcc(field, _) => Ok(below(&[Step::At(at), Step::Field(*field)], rest)),
                 Prim::ReverseAcc => Ok(below(&[Step::At(applied.size(0)? - 1 - at)], rest)),
                 Prim::SliceAcc => Ok(below(&[Step::At(number(0)? + number(1)? * at)], rest)),
@@ -439,7 +454,7 @@ fn acceptor_path(applied: &Applied, numbers: &[Exp], store: &Store, path: &[Step
                 },
                 _ => {
                     let (inner, rest) = index(rest)?;
-                    match &applied.prim {
+                    match applied.prim {
                         Prim::JoinAcc => Ok(below(&[Step::At(at * applied.size(1)? + inner)], rest)),
                         Prim::TransposeAcc => Ok(below(&[Step::At(inner), Step::At(at)], rest)),
                         other => Err(broken(format!("`{}` is no acceptor", other.name()))),

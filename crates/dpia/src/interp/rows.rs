@@ -111,7 +111,7 @@ impl Store {
     }
 }
 
-pub(super) fn tag(store: Name, arguments: Vec<Meaning>) -> Run<Meaning> {
+pub(super) fn tag<'p>(store: Name, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
     let [at] = take(arguments)?;
     let at = at.exp()?;
     Ok(reader(move |memory, _| {
@@ -121,7 +121,12 @@ pub(super) fn tag(store: Name, arguments: Vec<Meaning>) -> Run<Meaning> {
 }
 
 /// What nothing wrote is zero: the constructor of the row does not have it.
-pub(super) fn column(store: Name, column: u32, ty: ScalarType, arguments: Vec<Meaning>) -> Run<Meaning> {
+pub(super) fn column<'p>(
+    store: Name,
+    column: u32,
+    ty: ScalarType,
+    arguments: Vec<Meaning<'p>>,
+) -> Run<Meaning<'p>> {
     let [at] = take(arguments)?;
     let at = at.exp()?;
     Ok(reader(move |memory, _| {
@@ -131,7 +136,7 @@ pub(super) fn column(store: Name, column: u32, ty: ScalarType, arguments: Vec<Me
     }))
 }
 
-pub(super) fn construct(row: Row, mut arguments: Vec<Meaning>) -> Run<Meaning> {
+pub(super) fn construct<'p>(row: Row, mut arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
     let acceptor = arguments
         .pop()
         .ok_or_else(|| broken("a row without a place for its number"))?
@@ -150,7 +155,12 @@ pub(super) fn construct(row: Row, mut arguments: Vec<Meaning>) -> Run<Meaning> {
     })
 }
 
-pub(super) fn new_table(level: Level, store: Name, size: i64, arguments: Vec<Meaning>) -> Run<Meaning> {
+pub(super) fn new_table<'p>(
+    level: Level,
+    store: Name,
+    size: i64,
+    arguments: Vec<Meaning<'p>>,
+) -> Run<Meaning<'p>> {
     let [function, out] = take(arguments)?;
     let out = out.acc()?;
     comm(move |memory| {
@@ -183,7 +193,7 @@ pub(super) fn new_table(level: Level, store: Name, size: i64, arguments: Vec<Mea
     })
 }
 
-pub(super) fn table_of(store: Name, arguments: Vec<Meaning>) -> Run<Meaning> {
+pub(super) fn table_of<'p>(store: Name, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
     let [at, out] = take(arguments)?;
     let (at, out) = (at.exp()?, out.acc()?);
     comm(move |memory| {

@@ -4,6 +4,7 @@ use super::{Acc, Env, Exp, Meaning, Run, RunError, broken};
 use crate::ty::Data;
 use almach_base::Name;
 use almach_value::{Scalar, ScalarType};
+use rustc_hash::FxHashMap;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -22,7 +23,7 @@ pub enum Step {
 /// Scalars by their paths.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Block {
-    pub scalars: HashMap<Vec<Step>, Scalar>,
+    pub scalars: FxHashMap<Vec<Step>, Scalar>,
 }
 
 /// A data type with numbers for its sizes. `Some` has its sizes only where data of it is at hand.
@@ -109,19 +110,24 @@ impl Store {
     }
 }
 
-pub(crate) fn cell_reader(cell: CellId) -> Meaning {
-    let exp: Exp = Rc::new(move |store, path| store.read(cell, path));
+pub(crate) fn cell_reader<'p>(cell: CellId) -> Meaning<'p> {
+    let exp: Exp<'p> = Rc::new(move |store, path| store.read(cell, path));
     Meaning::Exp(exp)
 }
 
-pub(crate) fn cell_writer(cell: CellId) -> Meaning {
-    let acc: Acc = Rc::new(move |store, path, scalar| store.write(cell, path, scalar));
+pub(crate) fn cell_writer<'p>(cell: CellId) -> Meaning<'p> {
+    let acc: Acc<'p> = Rc::new(move |store, path, scalar| store.write(cell, path, scalar));
     Meaning::Acc(acc)
 }
 
-impl Env {
+impl<'p> Env<'p> {
     /// All scalars of an expression of a data type, with their paths; sizes of cells come before what they hold.
-    pub(crate) fn scalars(&self, data: &Data, exp: &Exp, store: &Store) -> Run<Vec<(Vec<Step>, Scalar)>> {
+    pub(crate) fn scalars(
+        &self,
+        data: &'p Data,
+        exp: &Exp<'p>,
+        store: &Store,
+    ) -> Run<Vec<(Vec<Step>, Scalar)>> {
         let mut found = Vec::new();
         self.collect(data, exp, store, &mut Vec::new(), &mut found)?;
         Ok(found)
@@ -129,13 +135,13 @@ impl Env {
 
     fn collect(
         &self,
-        data: &Data,
-        exp: &Exp,
+        data: &'p Data,
+        exp: &Exp<'p>,
         store: &Store,
         path: &mut Vec<Step>,
         found: &mut Vec<(Vec<Step>, Scalar)>,
     ) -> Run<()> {
-        let mut under = |env: &Env, step: Step, data: &Data, path: &mut Vec<Step>| {
+        let under = |env: &Env<'p>, step: Step, data: &'p Data, path: &mut Vec<Step>, found: &mut Vec<_>| {
             path.push(step);
             let result = env.collect(data, exp, store, path, found);
             path.pop();
@@ -143,45 +149,40 @@ impl Env {
         };
         match data {
             Data::Scalar(_) | Data::Index(_) => {
-                let scalar = exp(store, path)?;
-                found.push((path.clone(), scalar));
+                found.push((path.clone(), exp(store, path)?));
                 Ok(())
             }
-            Data::Vector(width, scalar) => {
-                (0..*width).try_for_each(|lane| under(self, Step::Lane(lane), &Data::Scalar(*scalar), path))
-            }
+            Data::Vector(width, _) => (0..*width).try_for_each(|lane| {
+                let path = below(path, Step::Lane(lane));
+                let scalar = exp(store, &path)?;
+                found.push((path, scalar));
+                Ok(())
+            }),
             Data::Array(size, element) => {
                 let size = self.size(size)?;
-                (0..size).try_for_each(|at| under(self, Step::At(at), element, path))
+                (0..size).try_for_each(|at| under(self, Step::At(at), element, path, found))
             }
             Data::Tuple(parts) => {
                 let mut parts = parts.iter().enumerate();
-                parts.try_for_each(|(at, part)| under(self, Step::Field(at), part, path))
+                parts.try_for_each(|(at, part)| under(self, Step::Field(at), part, path, found))
             }
             Data::Some(names, body) => {
                 let mut env = self.clone();
                 for (at, name) in names.iter().enumerate() {
-                    under(self, Step::Size(at), &Data::Scalar(ScalarType::I64), path)?;
-                    let size = found_size(exp, store, path, at)?;
-                    env = env.nat(name.clone(), size);
+                    let path = below(path, Step::Size(at));
+                    let size = exp(store, &path)?;
+                    found.push((path, size));
+                    env = env.nat(name, integer(size)?);
                 }
-                let mut under = |step: Step, path: &mut Vec<Step>| {
-                    path.push(step);
-                    let result = env.collect(body, exp, store, path, found);
-                    path.pop();
-                    result
-                };
-                under(Step::Contents, path)
+                under(&env, Step::Contents, body, path, found)
             }
             Data::Var(name) => Err(broken(format!("the data type `{name}` has no value"))),
         }
     }
 }
 
-fn found_size(exp: &Exp, store: &Store, path: &[Step], at: usize) -> Run<i64> {
-    let mut path = path.to_vec();
-    path.push(Step::Size(at));
-    integer(exp(store, &path)?)
+fn below(path: &[Step], step: Step) -> Vec<Step> {
+    path.iter().copied().chain([step]).collect()
 }
 
 pub(crate) fn integer(scalar: Scalar) -> Run<i64> {
