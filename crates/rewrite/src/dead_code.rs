@@ -9,6 +9,8 @@
 //! The errors of dead code go with it (design, section 1). What must stay: assertions, since they guard what follows
 //! them, arrays made of a size that is still used and may be negative, and whatever prints. An array of a `map` that its function does not use goes too, as long as one is left to tell the size.
 //!
+//! A size whose arrays are all gone becomes a result like any other: `let {n} = if c …` is `let n: i64 = if c …`.
+//!
 //! Removes: dead statements, results of branches, loops and maps, arguments of maps, functions. Introduces: nothing.
 //! Guarantees: everything left is used, prints, or asserts.
 

@@ -3,8 +3,9 @@
 use super::Live;
 use crate::facts::is_fixed;
 use almach_core::visit::Vars;
-use almach_core::{Body, Exp, Lambda, Loop, LoopForm, Op, Pattern, ResultType, Stmt, Var};
+use almach_core::{Body, Exp, Lambda, Loop, LoopForm, Op, Param, Pattern, ResultType, Stmt, Type, Var};
 use almach_prim::Prim;
+use almach_value::ScalarType;
 use std::collections::HashSet;
 
 impl Live<'_> {
@@ -51,6 +52,16 @@ impl Live<'_> {
         drop_marked(&mut result.context, &unused);
         for body in bodies.iter_mut() {
             drop_marked(&mut body.context, &unused);
+        }
+        let numbers = sizes_of_nothing(pattern);
+        for size in take_marked(&mut pattern.context, &numbers) {
+            pattern.values.push(number(size));
+            result.types.push(Type::Scalar(ScalarType::I64));
+        }
+        take_marked(&mut result.context, &numbers);
+        for body in bodies.iter_mut() {
+            let sizes = take_marked(&mut body.context, &numbers);
+            body.values.extend(sizes);
         }
     }
 
@@ -106,6 +117,15 @@ impl Live<'_> {
         drop_marked(&mut pattern.values, &dead);
         drop_marked(&mut looped.params, &dead);
         drop_marked(&mut looped.body.values, &dead);
+        let numbers = sizes_of_nothing(pattern);
+        let sizes = take_marked(&mut pattern.context, &numbers);
+        pattern.values.extend(sizes.into_iter().map(number));
+        let sizes = take_marked(&mut looped.context, &numbers);
+        looped
+            .params
+            .extend(sizes.into_iter().map(|(size, start)| (number(size), start)));
+        let sizes = take_marked(&mut looped.body.context, &numbers);
+        looped.body.values.extend(sizes);
     }
 
     /// What the loop needs where the dead part of its state is left out.
@@ -135,6 +155,22 @@ fn unused_context(context: &[Var], live: &HashSet<Var>, pattern: &Pattern) -> Ve
                 .any(|value| value.ty.mentions(&|mentioned| mentioned == var))
     };
     context.iter().map(|var| !used(var)).collect()
+}
+
+/// Which sizes of a pattern are those of no array that is left: they are numbers like others.
+fn sizes_of_nothing(pattern: &Pattern) -> Vec<bool> {
+    let mentioned = |size: &Var| {
+        let mut values = pattern.values.iter();
+        values.any(|value| value.ty.mentions(&|used| used == size))
+    };
+    pattern.context.iter().map(|size| !mentioned(size)).collect()
+}
+
+fn number(var: Var) -> Param {
+    Param {
+        var,
+        ty: Type::Scalar(ScalarType::I64),
+    }
 }
 
 /// Arrays whose elements the function does not look at, all but one.
@@ -169,8 +205,15 @@ fn mentions(result: &ResultType, var: &Var) -> bool {
 }
 
 /// Whether sizes of the function's context belong to this parameter.
-fn opens_rows(function: &Lambda, param: &almach_core::Param) -> bool {
+fn opens_rows(function: &Lambda, param: &Param) -> bool {
     param.ty.mentions(&|var| function.context.contains(var))
+}
+
+/// Moves what is marked out.
+fn take_marked<T>(items: &mut Vec<T>, marked: &[bool]) -> Vec<T> {
+    let mut marks = marked.iter();
+    let marked = items.extract_if(.., |_| marks.next().copied().unwrap_or(false));
+    marked.collect()
 }
 
 fn drop_marked<T>(items: &mut Vec<T>, marked: &[bool]) {
