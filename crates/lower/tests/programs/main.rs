@@ -20,7 +20,9 @@ use almach_syntax::ast::{Expectation, Test};
 use almach_value::{Value, ValueType};
 use phrases::run_phrases;
 use std::path::{Path, PathBuf};
-use support::{Calls, compile, on_large_stack};
+use std::sync::Mutex;
+use std::time::Instant;
+use support::{Calls, STACK_BYTES, compile, on_large_stack};
 
 /// A program with the calls of its tests as entries.
 struct Case {
@@ -36,7 +38,36 @@ const EXCEPTIONS: &[&str] = &[
     "negative_size_is_an_error",
     // An empty range has a negative size to the types.
     "operators/ranges",
+    // They need functions in C, which the tests of the command line link.
+    "programs/foreign",
+    "examples/foreign",
 ];
+
+/// Programs on more than a hundred thousand elements, or as many calls: they take an interpreter that records every
+/// access seconds each.
+const LONG: &[&str] = &[
+    "strategies/filtered_sums",
+    "strategies/all_any_and_extremes",
+    "strategies/the_first_failure_is_reported",
+    "strategies/dot_at_every_size",
+    "strategies/bounding_box",
+    "strategies/functions_compose_in_order",
+    "recursive_data/long_lists",
+    "a_million",
+];
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Short,
+    Long,
+}
+
+fn kind(case: &Case) -> Kind {
+    match LONG.iter().any(|long| case.name.contains(long)) {
+        true => Kind::Long,
+        false => Kind::Short,
+    }
+}
 
 fn cases() -> Vec<Case> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -187,74 +218,86 @@ const SLOW_ON_PHRASES: &[&str] = &[
 ];
 
 #[test]
-#[ignore = "takes minutes; part of scripts/test --full"]
 fn programs_agree_on_the_interpreters() {
-    on_large_stack(|| {
-        let mut report = Report::default();
-        for case in cases() {
-            let program = choose(case.program.into_inner(), Machine::Threads)
-                .unwrap()
-                .program;
-            if std::env::var("ALMACH_VERBOSE").is_ok() {
-                eprintln!("{}", case.name);
-                if std::env::var("ALMACH_PROGRAM").is_ok() {
-                    let text =
-                        almach_core::print::program_to_string(&program, almach_core::print::Spans::Omit);
-                    eprintln!("{text}");
-                }
-            }
-            for (at, test) in case.tests.iter().enumerate() {
-                let entry = format!("test_{at}");
-                let lowered = match lower(&program, &[&entry]) {
-                    Ok(lowered) => lowered,
-                    Err(errors) => {
-                        let error = &errors[0];
-                        match error.code == almach_base::codes::bugs::COMPILER_BUG {
-                            true => report
-                                .failures
-                                .push(format!("{} {}: {}", case.name, test.call, error.title)),
-                            false => report
-                                .refused
-                                .push(format!("{} {}: {}", case.name, test.call, error.title)),
-                        }
-                        continue;
-                    }
+    agree_on_the_interpreters(Kind::Short, 600);
+}
+
+#[test]
+#[ignore = "takes minutes; part of scripts/test --full"]
+fn long_programs_agree_on_the_interpreters() {
+    agree_on_the_interpreters(Kind::Long, 30);
+}
+
+fn agree_on_the_interpreters(wanted: Kind, least: usize) {
+    let cases = Mutex::new(cases().into_iter().filter(|case| kind(case) == wanted));
+    let next = || cases.lock().unwrap().next();
+    let reports = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..std::thread::available_parallelism().map_or(2, Into::into))
+            .map(|_| {
+                let worker = std::thread::Builder::new().stack_size(STACK_BYTES);
+                let work = || {
+                    std::iter::from_fn(next)
+                        .map(on_the_interpreters)
+                        .collect::<Vec<_>>()
                 };
-                report.ran += 1;
-                let entry = &lowered.entries[0];
-                let mut outcomes = vec![(
-                    "Imp",
-                    run_entry(&lowered.imp, entry, &[]).map_err(|error| message(&error)),
-                )];
-                if !SLOW_ON_PHRASES.iter().any(|slow| case.name.contains(slow)) {
-                    for (stage, phrases) in [("stage I", &lowered.dpia), ("stage II", &lowered.loops)] {
-                        let started = std::time::Instant::now();
-                        let outcome = match run_phrases(phrases, entry) {
-                            Err(almach_dpia::interp::RunError::TooDeep) => continue,
-                            outcome => outcome.map_err(|error| phrase_message(&error)),
-                        };
-                        if std::env::var("ALMACH_VERBOSE").is_ok() && started.elapsed().as_millis() > 200 {
-                            eprintln!(
-                                "slow: {} {} {stage} {:?}",
-                                case.name,
-                                test.call,
-                                started.elapsed()
-                            );
-                        }
-                        outcomes.push((stage, outcome));
-                    }
+                worker.spawn_scoped(scope, work).unwrap()
+            })
+            .collect();
+        let reports = workers.into_iter().map(|worker| worker.join().unwrap());
+        reports.flatten().collect::<Vec<Report>>()
+    });
+    let mut all = Report::default();
+    for report in reports {
+        all.ran += report.ran;
+        all.refused.extend(report.refused);
+        all.failures.extend(report.failures);
+    }
+    all.finish(least);
+}
+
+/// Runs every call of a program on the Imp interpreter and on those of both Dpia stages.
+fn on_the_interpreters(case: Case) -> Report {
+    let verbose = std::env::var("ALMACH_VERBOSE").is_ok();
+    let started = Instant::now();
+    let mut report = Report::default();
+    let program = choose(case.program.into_inner(), Machine::Threads)
+        .unwrap()
+        .program;
+    for (at, test) in case.tests.iter().enumerate() {
+        let lowered = match lower(&program, &[&format!("test_{at}")]) {
+            Ok(lowered) => lowered,
+            Err(errors) => {
+                let line = format!("{} {}: {}", case.name, test.call, errors[0].title);
+                match errors[0].code == almach_base::codes::bugs::COMPILER_BUG {
+                    true => report.failures.push(line),
+                    false => report.refused.push(line),
                 }
-                for (stage, outcome) in outcomes {
-                    if let Some(problem) = wrong(test, &entry.result_type, &outcome) {
-                        report
-                            .failures
-                            .push(format!("{} {stage} `{}`: {problem}", case.name, test.call));
-                    }
+                continue;
+            }
+        };
+        report.ran += 1;
+        let entry = &lowered.entries[0];
+        let on_imp = run_entry(&lowered.imp, entry, &[]).map_err(|error| message(&error));
+        let mut outcomes = vec![("Imp", on_imp)];
+        if !SLOW_ON_PHRASES.iter().any(|slow| case.name.contains(slow)) {
+            for (stage, phrases) in [("stage I", &lowered.dpia), ("stage II", &lowered.loops)] {
+                match run_phrases(phrases, entry) {
+                    Err(almach_dpia::interp::RunError::TooDeep) => {}
+                    outcome => outcomes.push((stage, outcome.map_err(|error| phrase_message(&error)))),
                 }
             }
         }
-        report.finish(600);
-    });
+        for (stage, outcome) in outcomes {
+            if let Some(problem) = wrong(test, &entry.result_type, &outcome) {
+                let line = format!("{} {stage} `{}`: {problem}", case.name, test.call);
+                report.failures.push(line);
+            }
+        }
+    }
+    if verbose {
+        eprintln!("{:?} {}", started.elapsed(), case.name);
+    }
+    report
 }
 
 /// Emitted code must compile without a word under these. (Less optimisation than usual keeps tests quick.)

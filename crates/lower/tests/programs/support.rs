@@ -125,9 +125,12 @@ fn entry(name: String, body: ast::Expr) -> ast::Item {
 }
 
 /// Runs on a stack as large as the compiler's own.
+/// Programs nest deep, and so do the functions that walk over them.
+pub const STACK_BYTES: usize = 1 << 30;
+
 pub fn on_large_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     std::thread::Builder::new()
-        .stack_size(1 << 30)
+        .stack_size(STACK_BYTES)
         .spawn(work)
         .unwrap()
         .join()
