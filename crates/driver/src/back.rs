@@ -14,6 +14,17 @@ pub use almach_rewrite::Pass;
 pub use almach_rewrite::pipelines::{ALL as PASSES, STANDARD, Without};
 pub use almach_strategy::{Choice, Decision, Machine};
 
+/// The rewrites of every program, in the order they first run.
+pub fn pass_order() -> Vec<&'static Pass> {
+    let mut order: Vec<&Pass> = Vec::new();
+    for pass in STANDARD {
+        if !order.iter().any(|other| other.name == pass.name) {
+            order.push(pass);
+        }
+    }
+    order
+}
+
 /// The machine that a target's code runs on.
 pub fn machine(target: Target) -> Machine {
     match target {

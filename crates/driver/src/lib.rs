@@ -10,4 +10,4 @@ pub mod tests;
 
 pub use almach_imp::interface::Entry as NativeEntry;
 pub use front::{Extra, ExtraKind, Front, front};
-pub use load::{Files, Language, Loaded, NoFiles, load};
+pub use load::{Files, Language, Loaded, NoFiles, load, load_built};

@@ -1,7 +1,7 @@
 //! A program is its root file, what that imports, and the prelude.
 
 use almach_base::codes::cli as codes;
-use almach_base::{Diagnostic, SourceMap};
+use almach_base::{Diagnostic, FileId, SourceMap};
 use almach_nova::{BUILT_INS, BUILT_INS_NAME, read_file};
 use almach_syntax::{ast, parse_file};
 use almach_types::{Loader, Modules, load_modules};
@@ -60,8 +60,28 @@ impl Loaded {
     }
 }
 
+/// The root file in the sources of a [`Loaded`] program: the prelude comes first.
+pub const ROOT: FileId = FileId(1);
+
 /// Parses the root file, the prelude and everything they import, each once.
 pub fn load(path: &str, text: &str, files: &dyn Files) -> Loaded {
+    load_root(path, files, |parsing, key| parsing.parse(key, text.to_owned()))
+}
+
+/// A root that was built instead of parsed, with the prelude and everything it imports. Its spans lie in the file [`ROOT`], whose
+/// text (what it was built from, in whatever language) is only shown in messages.
+pub fn load_built(path: &str, text: &str, root: ast::File, files: &dyn Files) -> Loaded {
+    load_root(path, files, |parsing, key| {
+        parsing.sources.add(key, text.to_owned());
+        root
+    })
+}
+
+fn load_root(
+    path: &str,
+    files: &dyn Files,
+    root: impl FnOnce(&mut Parsing<'_>, &str) -> ast::File,
+) -> Loaded {
     let mut parsing = Parsing {
         files,
         sources: SourceMap::new(),
@@ -69,7 +89,7 @@ pub fn load(path: &str, text: &str, files: &dyn Files) -> Loaded {
     };
     let prelude = parsing.parse(PRELUDE_NAME, PRELUDE.to_owned());
     let root_key = normal(path);
-    let root = parsing.parse(&root_key, text.to_owned());
+    let root = root(&mut parsing, &root_key);
     let (modules, problems) = load_modules(Some(prelude), &root_key, root, &mut parsing);
     let mut diagnostics = parsing.diagnostics;
     diagnostics.extend(problems);

@@ -1,19 +1,21 @@
-//! The whole front end on `.nova` programs that a random change has made wrong: no panic, no compiler bug, and every error
-//! points into the file. `ALMACH_FUZZ_SECONDS=3600` hunts for an hour.
+//! The whole compiler on `.nova` programs that a random change has made wrong: no panic, no compiler bug, and every error
+//! points into a file. `ALMACH_FUZZ_SECONDS=3600` hunts for an hour, `ALMACH_FUZZ_SEED` elsewhere.
 #![allow(clippy::unwrap_used)]
 
 #[path = "../../nova/tests/support/mod.rs"]
 mod support;
 
 use almach_base::{Diagnostic, codes};
-use almach_driver::{NoFiles, front, load};
-use support::{Mutations, corpus, on_large_stack, seconds};
+use almach_core::Entry;
+use almach_driver::back::{self, Target};
+use almach_driver::{Front, NoFiles, front, load};
+use support::{Mutations, corpus, on_large_stack, seconds, seed};
 
 #[test]
-fn the_front_end_survives_mutated_programs() {
+fn the_compiler_survives_mutated_programs() {
     on_large_stack(|| {
         let corpus = corpus();
-        let mut mutations = Mutations::new(0x616c_6d61_6368);
+        let mut mutations = Mutations::new(seed(0x616c_6d61_6368));
         let end = std::time::Instant::now() + seconds(5);
         while std::time::Instant::now() < end {
             check(&mutations.mutated(&corpus));
@@ -25,7 +27,7 @@ fn check(text: &str) {
     let front = front(load("mutated.nova", text, &NoFiles), Vec::new());
     let mut problems: Vec<Diagnostic> = front.diagnostics.clone();
     if !front.has_errors()
-        && let Err(later) = front.core()
+        && let Err(later) = compiled(&front)
     {
         problems.extend(later);
     }
@@ -41,4 +43,16 @@ fn check(text: &str) {
             "{problem:?} points nowhere in\n{text}"
         );
     }
+}
+
+/// What is right goes on to C.
+fn compiled(front: &Front) -> Result<(), Vec<Diagnostic>> {
+    let core = front.core()?;
+    for target in [Target::C, Target::OpenMp] {
+        let strategy = back::strategy(core.clone(), back::machine(target))?;
+        let entries: Vec<&Entry> = strategy.entries.iter().collect();
+        let lowered = back::lowered(&strategy, &entries)?;
+        back::c_source(&lowered, &front.sources, "mutated", target)?;
+    }
+    Ok(())
 }

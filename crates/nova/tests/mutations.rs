@@ -1,18 +1,18 @@
 //! The reader on programs that a random change has made wrong: it never panics, and every error points into the file.
-//! `ALMACH_FUZZ_SECONDS=3600` hunts for an hour.
+//! `ALMACH_FUZZ_SECONDS=3600` hunts for an hour, `ALMACH_FUZZ_SEED` elsewhere.
 #![allow(clippy::unwrap_used)]
 
 mod support;
 
 use almach_base::SourceMap;
 use almach_nova::read_file;
-use support::{Mutations, corpus, on_large_stack, seconds};
+use support::{Mutations, corpus, on_large_stack, seconds, seed};
 
 #[test]
 fn the_reader_survives_mutated_programs() {
     on_large_stack(|| {
         let corpus = corpus();
-        let mut mutations = Mutations::new(0x6e6f7661);
+        let mut mutations = Mutations::new(seed(0x6e6f_7661));
         let end = std::time::Instant::now() + seconds(2);
         while std::time::Instant::now() < end {
             let text = mutations.mutated(&corpus);

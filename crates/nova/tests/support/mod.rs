@@ -9,6 +9,12 @@ pub fn seconds(default: u64) -> Duration {
     Duration::from_secs(set.and_then(|text| text.parse().ok()).unwrap_or(default))
 }
 
+/// Where to hunt.
+pub fn seed(default: u64) -> u64 {
+    let set = std::env::var("ALMACH_FUZZ_SEED").ok();
+    set.and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
 pub fn on_large_stack(run: impl FnOnce() + Send + 'static) {
     let thread = std::thread::Builder::new().stack_size(1 << 30);
     thread.spawn(run).unwrap().join().unwrap();
