@@ -1,0 +1,200 @@
+//! Loops, branches and checks.
+
+use crate::error::Lowering;
+use crate::stage3::{Binding, Generator, Parallel, Step};
+use almach_base::Name;
+use almach_dpia::{Instance, Phrase};
+use almach_imp::{Expr, Index, LoopMode, Site, Stmt};
+use almach_nat::Range;
+use almach_prim::Level;
+use almach_value::{BinOp, Scalar, ScalarType};
+use std::rc::Rc;
+
+impl Generator<'_> {
+    /// A loop around what `body` makes.
+    pub(crate) fn counted(
+        &mut self,
+        index: Name,
+        count: Index,
+        mode: LoopMode,
+        body: impl FnOnce(&mut Self) -> Lowering<()>,
+    ) -> Lowering<()> {
+        let count = self.simplify(&count);
+        if count.as_constant().is_some_and(|count| count <= 0) {
+            return Ok(());
+        }
+        self.types.insert(index.clone(), ScalarType::I64);
+        let ((), stmts) = self.capture(|this| {
+            this.ranges.set(index.clone(), Range::below(&count));
+            body(this)
+        })?;
+        self.emit(Stmt::For {
+            index,
+            count,
+            mode,
+            body: stmts,
+        });
+        Ok(())
+    }
+
+    pub(super) fn for_loop(&mut self, instance: &Instance, body: &Phrase) -> Lowering<()> {
+        let (Phrase::Lam(index, _, inner), [size]) = (body.unmarked(), instance.nats.as_slice()) else {
+            return self.bug("a loop without a body");
+        };
+        let count = self.size(size);
+        self.bindings
+            .insert(index.clone(), Binding::Scalar(Expr::Var(index.clone())));
+        self.counted(index.clone(), count, LoopMode::Seq, |this| this.command(inner))
+    }
+
+    /// The place of each iteration is its cell of the acceptor.
+    pub(super) fn parfor(
+        &mut self,
+        level: Level,
+        instance: &Instance,
+        acceptor: &Phrase,
+        body: &Phrase,
+    ) -> Lowering<()> {
+        let (Phrase::Lam(index, _, inner), [size]) = (body.unmarked(), instance.nats.as_slice()) else {
+            return self.bug("a loop without a body");
+        };
+        let Phrase::Lam(out, _, inner) = inner.unmarked() else {
+            return self.bug("a parallel loop without a place for its results");
+        };
+        let count = self.size(size);
+        self.bindings
+            .insert(index.clone(), Binding::Scalar(Expr::Var(index.clone())));
+        let place = Binding::Alias(
+            Rc::new(acceptor.clone()),
+            vec![Step::At(Index::var(index.clone()))],
+        );
+        self.bindings.insert(out.clone(), place);
+        self.at_level(level, index.clone(), count, |this| this.command(inner))
+    }
+
+    /// A loop at a level.
+    pub(crate) fn at_level(
+        &mut self,
+        level: Level,
+        index: Name,
+        count: Index,
+        body: impl FnOnce(&mut Self) -> Lowering<()>,
+    ) -> Lowering<()> {
+        let mode = match (level, self.parallel) {
+            (Level::Seq, _) => LoopMode::Seq,
+            (Level::Vec, _) => LoopMode::Simd,
+            (Level::Par | Level::Grid(_) | Level::Group(_), Parallel::Outside) => LoopMode::Par,
+            (Level::Par | Level::Grid(_) | Level::Group(_), Parallel::Inside) | (Level::Local(_), _) => {
+                LoopMode::Seq
+            }
+        };
+        let outer = self.parallel;
+        if mode != LoopMode::Seq {
+            self.parallel = Parallel::Inside;
+        }
+        let result = self.counted(index, count, mode, body);
+        self.parallel = outer;
+        result
+    }
+
+    pub(super) fn branch(&mut self, condition: &Phrase, then: &Phrase, otherwise: &Phrase) -> Lowering<()> {
+        let condition = self.read(condition, Vec::new())?;
+        match condition {
+            Expr::Const(Scalar::Bool(true)) => return self.command(then),
+            Expr::Const(Scalar::Bool(false)) => return self.command(otherwise),
+            _ => {}
+        }
+        let ((), then) = self.capture(|this| this.command(then))?;
+        let ((), otherwise) = self.capture(|this| this.command(otherwise))?;
+        self.emit(Stmt::If {
+            condition,
+            then,
+            otherwise,
+        });
+        Ok(())
+    }
+
+    pub(super) fn while_loop(&mut self, condition: &Phrase, body: &Phrase) -> Lowering<()> {
+        let condition = self.read(condition, Vec::new())?;
+        let ((), body) = self.capture(|this| this.command(body))?;
+        self.emit(Stmt::While { condition, body });
+        Ok(())
+    }
+
+    pub(super) fn check(
+        &mut self,
+        site: &almach_dpia::Site,
+        condition: &Phrase,
+        values: &[&Phrase],
+    ) -> Lowering<()> {
+        let condition = self.read(condition, Vec::new())?;
+        if condition == Expr::Const(Scalar::Bool(true)) {
+            return Ok(());
+        }
+        let arguments = values
+            .iter()
+            .map(|value| self.read(value, Vec::new()))
+            .collect::<Lowering<Vec<_>>>()?;
+        self.learn(&condition);
+        let never = condition == Expr::Const(Scalar::Bool(false));
+        let site = Site {
+            code: site.code,
+            span: site.span,
+            text: site.text.clone(),
+        };
+        self.emit(Stmt::Check {
+            condition,
+            site,
+            arguments,
+        });
+        self.unreachable |= never;
+        Ok(())
+    }
+
+    /// What holds once a check has passed.
+    fn learn(&mut self, condition: &Expr) {
+        let Expr::Binary(op, left, right) = condition else {
+            return;
+        };
+        match (op, &**left, &**right) {
+            (BinOp::And, left, right) => {
+                self.learn(left);
+                self.learn(right);
+            }
+            (BinOp::Ge, Expr::Var(name), Expr::Const(Scalar::I64(0))) if self.is_constant_i64(name) => {
+                let upper = self.ranges.range(name).upper.clone();
+                self.ranges.set(
+                    name.clone(),
+                    Range {
+                        lower: Some(Index::zero()),
+                        upper,
+                    },
+                );
+            }
+            (BinOp::Lt, Expr::Var(name), bound) if self.is_constant_i64(name) => {
+                if let Some(bound) = index_of(bound) {
+                    let lower = self.ranges.range(name).lower.clone();
+                    let upper = Some(bound - Index::one());
+                    self.ranges.set(name.clone(), Range { lower, upper });
+                }
+            }
+            (BinOp::Ge, Expr::Index(index), Expr::Const(Scalar::I64(0))) => {
+                self.ranges.assume_nonneg(index.clone());
+            }
+            _ => {}
+        }
+    }
+
+    fn is_constant_i64(&self, name: &Name) -> bool {
+        self.types.get(name) == Some(&ScalarType::I64) && !self.assigned.contains(name)
+    }
+}
+
+fn index_of(expr: &Expr) -> Option<Index> {
+    match expr {
+        Expr::Index(index) => Some(index.clone()),
+        Expr::Const(Scalar::I64(value)) => Some(Index::constant(*value)),
+        Expr::Var(name) => Some(Index::var(name.clone())),
+        _ => None,
+    }
+}

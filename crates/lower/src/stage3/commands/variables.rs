@@ -1,0 +1,196 @@
+//! Variables: their memory, and cells that hold sizes and what has them.
+
+use crate::error::Lowering;
+use crate::stage3::storage::{Storage, Tree};
+use crate::stage3::{Binding, Generator, storage};
+use almach_dpia::{Data, Instance, Phrase, PhraseType, Space};
+use almach_imp::{Expr, Stmt};
+use almach_nat::Range;
+use almach_value::ScalarType;
+use std::rc::Rc;
+
+impl Generator<'_> {
+    pub(super) fn new_variable(&mut self, space: Space, instance: &Instance, body: &Phrase) -> Lowering<()> {
+        let (Phrase::Lam(name, _, inner), [data]) = (body.unmarked(), instance.datas.as_slice()) else {
+            return self.bug("a variable without a body");
+        };
+        let data = self.index_data(data)?;
+        let storage = Rc::new(storage::of(&data, name));
+        self.declare(&storage, space);
+        self.bindings
+            .insert(name.clone(), Binding::Storage(storage.clone()));
+        self.command(inner)?;
+        for leaf in storage.leaves().into_iter().rev() {
+            if leaf.cells.is_some() {
+                self.emit(Stmt::Free(leaf.name));
+            }
+        }
+        Ok(())
+    }
+
+    /// Declares variables and buffers; those that are no cell's get their memory at once.
+    pub(crate) fn declare(&mut self, storage: &Storage, space: Space) {
+        for name in &storage.sizes {
+            self.assigned.insert(name.clone());
+            let zero = Some(Expr::int(0));
+            self.emit(Stmt::Var {
+                name: name.clone(),
+                ty: ScalarType::I64,
+                value: zero,
+            });
+        }
+        for leaf in storage.leaves() {
+            match leaf.cells {
+                None => {
+                    self.assigned.insert(leaf.name.clone());
+                    self.emit(Stmt::Var {
+                        name: leaf.name,
+                        ty: leaf.ty,
+                        value: None,
+                    });
+                }
+                Some(size) => {
+                    let space = match space {
+                        Space::Any => almach_imp::Space::Host,
+                        Space::Global => almach_imp::Space::Global,
+                        Space::Local => almach_imp::Space::Local,
+                        Space::Private => almach_imp::Space::Private,
+                    };
+                    self.emit(Stmt::Buffer {
+                        name: leaf.name.clone(),
+                        ty: leaf.ty,
+                        space,
+                    });
+                    if storage.sizes.is_empty() {
+                        let size = self.simplify(&size);
+                        let span = self.span;
+                        self.emit(Stmt::Alloc {
+                            buffer: leaf.name,
+                            size,
+                            span,
+                        });
+                    }
+                }
+            }
+        }
+    }
+
+    /// The cell a phrase stands for.
+    pub(crate) fn cell(&mut self, phrase: &Phrase) -> Lowering<Rc<Storage>> {
+        match phrase.unmarked() {
+            Phrase::Var(name) => match self.bindings.get(name).cloned() {
+                Some(Binding::Storage(storage)) => Ok(storage),
+                Some(Binding::Alias(inner, path)) if path.is_empty() => self.cell(&inner),
+                _ => self.bug(format!("`{name}` is no cell")),
+            },
+            Phrase::Project(_, inner) => self.cell(inner),
+            other => self.bug(format!("`{other}` is no cell")),
+        }
+    }
+
+    pub(super) fn fill(&mut self, cell: &Phrase, rest: &[&Phrase]) -> Lowering<()> {
+        let storage = self.cell(cell)?;
+        let Some((body, sizes)) = rest.split_last() else {
+            return self.bug("a cell without contents");
+        };
+        let values = sizes
+            .iter()
+            .map(|size| self.read(size, Vec::new()))
+            .collect::<Lowering<Vec<_>>>()?;
+        for (name, value) in storage.sizes.iter().zip(values) {
+            self.emit(Stmt::Assign {
+                name: name.clone(),
+                value,
+            });
+        }
+        for leaf in storage.leaves() {
+            if let Some(size) = leaf.cells {
+                let span = self.span;
+                self.emit(Stmt::Alloc {
+                    buffer: leaf.name,
+                    size,
+                    span,
+                });
+            }
+        }
+        self.with_contents(&storage, body)
+    }
+
+    pub(super) fn open(&mut self, cell: &Phrase, body: &Phrase) -> Lowering<()> {
+        let storage = self.cell(cell)?;
+        self.with_contents(&storage, body)
+    }
+
+    /// Runs the body of `fill` or `open`: its sizes are the cell's, its last parameter the cell's contents.
+    fn with_contents(&mut self, storage: &Rc<Storage>, body: &Phrase) -> Lowering<()> {
+        let mut body = body.unmarked();
+        let mut sizes = storage.sizes.iter();
+        while let Phrase::TypeLam(name, _, inner) = body {
+            let Some(size) = sizes.next() else {
+                return self.bug("a cell with fewer sizes than its contents");
+            };
+            // A name of its own: the cell may be filled anew while its old size is still in use.
+            let value = Expr::Var(size.clone());
+            self.emit(Stmt::Let {
+                name: name.clone(),
+                ty: ScalarType::I64,
+                value,
+            });
+            self.ranges.set(name.clone(), Range::natural());
+            body = inner.unmarked();
+        }
+        let Phrase::Lam(name, ty, inner) = body else {
+            return self.bug("a cell whose contents have no name");
+        };
+        let (PhraseType::Exp(data) | PhraseType::Acc(data)) = &**ty else {
+            return self.bug("contents of a cell that are no data");
+        };
+        let data = self.index_data(data)?;
+        let tree = resized(&storage.tree, &data);
+        let contents = Storage {
+            sizes: Vec::new(),
+            capacity: None,
+            tree,
+        };
+        self.bindings
+            .insert(name.clone(), Binding::Storage(Rc::new(contents)));
+        self.command(inner)
+    }
+
+    pub(super) fn move_variable(&mut self, to: &Phrase, from: &Phrase) -> Lowering<()> {
+        let (to, from) = (self.cell(to)?, self.cell(from)?);
+        for (to, from) in to.sizes.iter().zip(&from.sizes) {
+            self.emit(Stmt::Assign {
+                name: to.clone(),
+                value: Expr::Var(from.clone()),
+            });
+        }
+        for (to, from) in to.leaves().into_iter().zip(from.leaves()) {
+            match to.cells {
+                Some(_) => self.emit(Stmt::Swap(to.name, from.name)),
+                None => self.emit(Stmt::Assign {
+                    name: to.name,
+                    value: Expr::Var(from.name),
+                }),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The same buffers with the sizes of another type of the same form.
+fn resized(tree: &Tree, data: &Data) -> Tree {
+    match (tree, data) {
+        (Tree::Array(_, element), Data::Array(size, inner)) => {
+            Tree::Array(size.clone(), Box::new(resized(element, inner)))
+        }
+        (Tree::Tuple(parts), Data::Tuple(types)) => Tree::Tuple(
+            parts
+                .iter()
+                .zip(types)
+                .map(|(part, data)| resized(part, data))
+                .collect(),
+        ),
+        _ => tree.clone(),
+    }
+}
