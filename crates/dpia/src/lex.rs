@@ -60,7 +60,7 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<(Token, usize)>, ParseError> {
                 (Token::Number(value), length)
             }
             _ if first.is_alphabetic() || first == '_' => {
-                let length = prefix(rest, |c| c.is_alphanumeric() || c == '_' || c == '\'');
+                let length = prefix(rest, |c| c.is_alphanumeric() || "_'$".contains(c));
                 (Token::Ident(rest[..length].to_string()), length)
             }
             _ => symbol(rest).ok_or_else(|| error(at, format!("the character `{first}`")))?,

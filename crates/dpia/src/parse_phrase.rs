@@ -5,7 +5,7 @@ use crate::lex::{ParseError, Token};
 use crate::parse::Parser;
 use crate::phrase::{Phrase, Proc, Program};
 use crate::prim::{Operand, Prim, ScanKind, Site, Space};
-use crate::store::{Row, Store};
+use crate::store::{Reference, Row, Store};
 use crate::ty::Data;
 use almach_base::{FileId, Name, Span, codes};
 use almach_prim::Level;
@@ -60,27 +60,59 @@ impl Parser {
         }
         let mut references = Vec::new();
         while self.take("[") {
-            let mut own = Vec::new();
-            while !self.take("]") {
-                own.push(self.small_number("a column")?);
-                if !self.take(",") {
-                    self.expect("]")?;
-                    break;
-                }
-            }
-            references.push(own);
+            references.push(self.references()?);
         }
         let mut constants = Vec::new();
         while self.is_ident("constant") {
             self.advance();
             constants.push(self.small_number("a constructor")?);
         }
+        let zeros = match self.is_ident("zeros") {
+            true => {
+                self.advance();
+                self.small_number("a number of rows")?
+            }
+            false => 0,
+        };
         Ok(Store {
             name,
             columns,
             references,
             constants,
+            zeros,
         })
+    }
+
+    /// What follows `[`: columns, and bounds of rows of other stores.
+    fn references(&mut self) -> Result<Vec<Reference>, ParseError> {
+        let mut found = Vec::new();
+        while !self.take("]") {
+            let begin = self.small_number("a column")?;
+            found.push(match self.is_ident("to") {
+                false => Reference::Cell(begin),
+                true => {
+                    self.advance();
+                    let end = self.small_number("a column")?;
+                    if !self.is_ident("in") {
+                        return Err(self.expected("`in`"));
+                    }
+                    self.advance();
+                    let store = self.ident("a store")?;
+                    self.expect("[")?;
+                    Reference::Rows {
+                        begin,
+                        end,
+                        store,
+                        within: self.references()?,
+                    }
+                }
+            });
+            if !self.take(",") {
+                self.expect("]")?;
+                break;
+            }
+        }
+        Ok(found)
     }
 
     fn small_number(&mut self, what: &str) -> Result<u32, ParseError> {
@@ -317,7 +349,7 @@ impl Parser {
                 }
                 Prim::Construct(Box::new(Row { store, tag, columns }))
             }
-            "newTable" => {
+            "newTable" | "newRows" => {
                 let level = self.level()?;
                 self.expect(",")?;
                 let store = self.ident("a store")?;
@@ -325,7 +357,10 @@ impl Parser {
                 while self.take(",") {
                     columns.push(self.scalar_type()?);
                 }
-                Prim::NewTable(level, store, columns)
+                match name {
+                    "newTable" => Prim::NewTable(level, store, columns),
+                    _ => Prim::NewRows(level, store, columns),
+                }
             }
             "foreign" => {
                 let (name, text) = self.named_type()?;

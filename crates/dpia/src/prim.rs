@@ -106,6 +106,8 @@ macro_rules! plain_primitives {
             /// Makes rows that are a table of their own, and gives the number of the first. The function gets that number and
             /// which of the rows to fill.
             NewTable(Level, Name, Vec<ScalarType>),
+            /// Makes rows that are an array of a cell, and gives the number of the first.
+            NewRows(Level, Name, Vec<ScalarType>),
             /// The table a row belongs to: its first row, and how many there are. A row that `construct` made gets a table
             /// of what can be reached from it, depth first in the order of columns, with itself the first; that is
             /// remembered.
@@ -237,6 +239,7 @@ impl Prim {
             Prim::Column(..) => "column",
             Prim::Construct(_) => "construct",
             Prim::NewTable(..) => "newTable",
+            Prim::NewRows(..) => "newRows",
             Prim::TableOf(_) => "tableOf",
             _ => "",
         }
@@ -367,6 +370,10 @@ impl Prim {
                     false => format!("({TAG}{columns})"),
                 };
                 format!("(n: nat) -> (exp[i64] -> exp[idx[n]] -> acc[{row}] ->p comm) -> acc[i64] -> comm")
+            }
+            Prim::NewRows(_, _, columns) => {
+                let row = Data::Tuple(columns.iter().map(|t| Data::Scalar(*t)).collect());
+                format!("(n: nat) -> (exp[idx[n]] -> acc[{row}] ->p comm) -> acc[i64] -> comm")
             }
             _ => return None,
         })

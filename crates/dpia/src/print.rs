@@ -3,7 +3,7 @@
 use crate::lex::quote;
 use crate::phrase::{Instance, Phrase, Program, Side};
 use crate::prim::{Prim, ScanKind, Site, Space};
-use crate::store::Store;
+use crate::store::{Reference, Store};
 use crate::ty::{Arrow, Data, Kind, Nat, PhraseType};
 use almach_value::ir_text::{binary_name, scalar_text, ternary_name, unary_name};
 use almach_value::ir_types::type_text;
@@ -112,7 +112,8 @@ impl fmt::Display for Program {
 }
 
 /// `store List(i64, i64) [] [1] constant 0`: its columns, by constructor those that refer to rows of it, and the
-/// constructors that have one row for all.
+/// constructors that have one row for all. `2 to 3 in Rose$0 [0]` is a reference to rows of another store, whose column 0
+/// refers to rows of this one. `zeros 3` are rows that are there from the start.
 impl fmt::Display for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let columns: Vec<String> = self.columns.iter().map(ToString::to_string).collect();
@@ -124,7 +125,27 @@ impl fmt::Display for Store {
         for constant in &self.constants {
             write!(f, " constant {constant}")?;
         }
+        if self.zeros > 0 {
+            write!(f, " zeros {}", self.zeros)?;
+        }
         Ok(())
+    }
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reference::Cell(column) => write!(f, "{column}"),
+            Reference::Rows {
+                begin,
+                end,
+                store,
+                within,
+            } => {
+                let within: Vec<String> = within.iter().map(ToString::to_string).collect();
+                write!(f, "{begin} to {end} in {store} [{}]", within.join(", "))
+            }
+        }
     }
 }
 
@@ -512,7 +533,7 @@ impl fmt::Display for Prim {
                 }
                 f.write_str(">")
             }
-            Prim::NewTable(level, store, columns) => {
+            Prim::NewTable(level, store, columns) | Prim::NewRows(level, store, columns) => {
                 write!(f, "{name}<{level},{store}")?;
                 for column in columns {
                     write!(f, ",{column}")?;

@@ -1,7 +1,8 @@
 //! Stores: where the cells of recursive data live (Nishimura & Ohori's systems of equations, held as tables).
 //!
 //! A store is a table that only grows; a reference is the number of a row. A row is written when it is made and never again.
-//! `construct` makes a row, `newTable` many at once. Since a row's number is known to nobody before it is written, making
+//! `construct` makes a row, `newTable` and `newRows` many at once. Arrays in cells are rows of stores of their own: a cell has
+//! the numbers of the first and of the one behind the last. Since a row's number is known to nobody before it is written, making
 //! rows interferes with nothing, and reading one (`tag`, `column`) is an expression: that is an axiom of the checker, as the
 //! collectives are. Which numbers rows get is not known; no program can tell, since references are only followed.
 
@@ -14,10 +15,27 @@ use almach_value::ScalarType;
 pub struct Store {
     pub name: Name,
     pub columns: Vec<ScalarType>,
-    /// By constructor, the columns that hold references to rows of this store, in the order of its fields.
-    pub references: Vec<Vec<u32>>,
+    /// By constructor, where it refers to rows of this store, in the order of its fields. None for the store of arrays.
+    pub references: Vec<Vec<Reference>>,
     /// The constructors without fields, in order. Each has one row for all: the first rows are theirs.
     pub constants: Vec<u32>,
+    /// How many rows of zeros there are at the start: what a node has for an array of this size where its constructor has
+    /// none.
+    pub zeros: u32,
+}
+
+/// Where a row refers to rows of a store of cells.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Reference {
+    /// A column holds the number of a row.
+    Cell(u32),
+    /// Two columns hold the bounds of rows of another store, whose columns refer to cells.
+    Rows {
+        begin: u32,
+        end: u32,
+        store: Name,
+        within: Vec<Reference>,
+    },
 }
 
 /// What `construct` writes: the columns of a constructor.
@@ -54,7 +72,7 @@ pub(crate) fn problem(stores: &[Store], prim: &Prim) -> Option<String> {
             Some(store) => columns_fit(store, &row.columns),
             None => missing(&row.store),
         },
-        Prim::NewTable(_, name, columns) => match find(name) {
+        Prim::NewTable(_, name, columns) | Prim::NewRows(_, name, columns) => match find(name) {
             Some(store) if store.columns == *columns => None,
             Some(store) => Some(format!("rows of `{}` have other columns", store.name)),
             None => missing(name),

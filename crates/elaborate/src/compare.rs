@@ -106,8 +106,24 @@ impl<'a> Elaborator<'a> {
                 self.compare_all(kind, &left, &right, span)
             }
             Type::Array(..) | Type::Data(_) | Type::Node(_) => self.call_comparison(kind, left, right, span),
-            Type::Vector(..) => Err(bug(span, "vectors are compared lane by lane")),
+            Type::Vector(..) => {
+                let (left, right) = (self.lanes(left, span)?, self.lanes(right, span)?);
+                self.call_comparison(kind, left, right, span)
+            }
         }
+    }
+
+    /// The lanes of a short vector as an array.
+    fn lanes(&mut self, vector: Atom, span: Span) -> Res<Atom> {
+        let ty = self.type_of(&vector, span)?;
+        let alone = self.emit(Exp::Array(vec![vector], ty), "alone", span)?;
+        let exp = Exp::Op(Op {
+            prim: Prim::AsScalar,
+            annotation: Annotation::NONE,
+            functions: Vec::new(),
+            args: vec![alone],
+        });
+        self.emit(exp, "lanes", span)
     }
 
     /// Parts from left to right, as far as they are needed.

@@ -468,7 +468,7 @@ impl<'a> Elaborator<'a> {
         right: Static<'a>,
         span: Span,
     ) -> Res<Static<'a>> {
-        if is_comparison(op) && !matches!(ty, Ty::Scalar(_) | Ty::Vector(..) | Ty::Reference) {
+        if is_comparison(op) && !matches!(ty, Ty::Scalar(_) | Ty::Reference) {
             return self.structural(op, &left, &right, span);
         }
         let left = self.atom(&left, span)?;

@@ -67,7 +67,8 @@ fn store_text(store: &almach_imp::Store, scope: &mut Scope) -> StoreText {
     StoreText {
         name: store.name.clone(),
         c_name: scope.fresh(&store.name),
-        bytes,
+        // Even rows without columns are counted.
+        bytes: bytes.max(1),
         columns,
     }
 }

@@ -8,11 +8,19 @@
 //!
 //! A value of a recursive type is the number of a row. Fields are taken apart to scalars, and constructors share the columns
 //! of a type, since a row has one constructor. A row also knows the table it belongs to, once it has one.
+//!
+//! An array in a field is a run of rows in a store of its own, one for every place of the type that holds arrays; the cell has
+//! its bounds. Arrays in arrays have stores of their own in the same way:
+//!
+//! ```text
+//! data Rose = Rose i32 [?]Rose                  Rose: tag | i32 | i64 | i64       Rose$0: i64
+//!                                                Rose   0 |  x  | begin | end        of each element: its row
+//! ```
 
-use crate::error::{Lowering, bug, refuse};
+use crate::error::{Lowering, bug};
 use almach_base::{Name, Span};
-use almach_core::{DataDef, DataId, Program, Recursive, Type};
-use almach_dpia::store::{Store, TAG};
+use almach_core::{DataDef, DataId, Dim, Program, Recursive, Type};
+use almach_dpia::store::{Reference, Store, TAG};
 use almach_imp as imp;
 use almach_imp::{Expr, Index, Stmt};
 use almach_value::{Scalar, ScalarType};
@@ -30,6 +38,15 @@ pub(crate) struct Cells {
     pub(crate) store: Store,
     /// By constructor, by field.
     pub(crate) constructors: Vec<Vec<Field>>,
+    /// The stores of arrays, numbered as the pools of a node's layout are (`stage1/layout.rs`).
+    pub(crate) arrays: Vec<Elements>,
+}
+
+/// The elements of all arrays at one place of a type.
+pub(crate) struct Elements {
+    pub(crate) store: Store,
+    /// The scalars of an element: one column each.
+    pub(crate) leaves: Vec<Leaf>,
 }
 
 /// The scalars of a field, from left to right.
@@ -52,6 +69,10 @@ pub(crate) enum Refers {
     Own,
     /// A cell of another recursive type.
     Other(DataId),
+    /// The first of the rows that are an array, in the store of that number.
+    Begin(usize),
+    /// The one behind the last of them.
+    End(usize),
 }
 
 impl<'a> AllCells<'a> {
@@ -101,36 +122,90 @@ pub(crate) fn with_positions(ty: &Type, own: DataId) -> Type {
 
 fn cells(program: &Program, id: DataId, span: Span) -> Lowering<Cells> {
     let def = data_def(program, id, span)?;
+    let mut walk = FieldWalk {
+        program,
+        own: id,
+        span,
+        arrays: Vec::new(),
+    };
     let mut columns: Vec<ScalarType> = Vec::new();
-    let (mut constructors, mut references) = (Vec::new(), Vec::new());
+    let mut constructors = Vec::new();
     for constructor in &def.constructors {
         let mut taken = vec![false; columns.len()];
-        let (mut fields, mut own) = (Vec::new(), Vec::new());
+        let mut fields = Vec::new();
         for field in &constructor.fields {
             let mut found = Vec::new();
-            scalars(program, field, id, span, &mut found)?;
-            let mut leaves = Vec::new();
-            for (ty, refers) in found {
-                let column = free_column(ty, &mut columns, &mut taken);
-                if refers == Refers::Own {
-                    own.push(column);
-                }
-                leaves.push(Leaf { column, ty, refers });
-            }
-            fields.push(Field { leaves });
+            walk.scalars(field, &mut found)?;
+            let leaves = found.into_iter().map(|(ty, refers)| Leaf {
+                column: free_column(ty, &mut columns, &mut taken),
+                ty,
+                refers,
+            });
+            fields.push(Field {
+                leaves: leaves.collect(),
+            });
         }
         constructors.push(fields);
-        references.push(own);
     }
+    let arrays: Vec<Elements> = walk
+        .arrays
+        .into_iter()
+        .enumerate()
+        .map(|(at, found)| Elements {
+            store: Store {
+                name: array_name(&def.name, at),
+                columns: found.leaves.iter().map(|leaf| leaf.ty).collect(),
+                references: Vec::new(),
+                constants: Vec::new(),
+                zeros: found.size,
+            },
+            leaves: found.leaves,
+        })
+        .collect();
+    let references = constructors.iter().map(|fields| {
+        let leaves: Vec<Leaf> = fields.iter().flat_map(|field| &field.leaves).copied().collect();
+        references(&leaves, &arrays)
+    });
     let constants = (0..).zip(&def.constructors);
     let constants = constants.filter(|(_, constructor)| constructor.fields.is_empty());
     let store = Store {
         name: def.name.clone(),
         columns,
-        references,
+        references: references.collect(),
         constants: constants.map(|(tag, _)| tag).collect(),
+        zeros: 0,
     };
-    Ok(Cells { store, constructors })
+    Ok(Cells {
+        store,
+        constructors,
+        arrays,
+    })
+}
+
+/// Where scalars refer to cells of the same type.
+fn references(leaves: &[Leaf], arrays: &[Elements]) -> Vec<Reference> {
+    let mut found = Vec::new();
+    for (at, leaf) in leaves.iter().enumerate() {
+        match leaf.refers {
+            Refers::Own => found.push(Reference::Cell(leaf.column)),
+            Refers::Begin(array) => {
+                let (Some(end), Some(elements)) = (leaves.get(at + 1), arrays.get(array)) else {
+                    continue;
+                };
+                let within = references(&elements.leaves, arrays);
+                if !within.is_empty() {
+                    found.push(Reference::Rows {
+                        begin: leaf.column,
+                        end: end.column,
+                        store: elements.store.name.clone(),
+                        within,
+                    });
+                }
+            }
+            Refers::End(_) | Refers::Nothing | Refers::Other(_) => {}
+        }
+    }
+    found
 }
 
 /// A column of a type that the constructor does not use yet.
@@ -150,35 +225,67 @@ fn free_column(ty: ScalarType, columns: &mut Vec<ScalarType>, taken: &mut Vec<bo
     at as u32
 }
 
-/// The scalars of a type, in the order of its walk.
-fn scalars(
-    program: &Program,
-    ty: &Type,
+/// Finds what fields are made of.
+struct FieldWalk<'a> {
+    program: &'a Program,
     own: DataId,
     span: Span,
-    found: &mut Vec<(ScalarType, Refers)>,
-) -> Lowering<()> {
-    match ty {
-        Type::Scalar(scalar) => found.push((*scalar, Refers::Nothing)),
-        Type::Tuple(parts) => {
-            for part in parts {
-                scalars(program, part, own, span, found)?;
+    arrays: Vec<FoundArray>,
+}
+
+#[derive(Default)]
+struct FoundArray {
+    leaves: Vec<Leaf>,
+    /// The size that the type says; 0 where it says none.
+    size: u32,
+}
+
+impl FieldWalk<'_> {
+    /// The scalars of a type, in the order of its walk.
+    fn scalars(&mut self, ty: &Type, found: &mut Vec<(ScalarType, Refers)>) -> Lowering<()> {
+        match ty {
+            Type::Scalar(scalar) => found.push((*scalar, Refers::Nothing)),
+            Type::Vector(width, scalar) => {
+                found.extend((0..*width).map(|_| (*scalar, Refers::Nothing)));
             }
-        }
-        Type::Data(id) if *id == own => found.push((ScalarType::I64, Refers::Own)),
-        Type::Data(id) if is_recursive(program, *id) => found.push((ScalarType::I64, Refers::Other(*id))),
-        Type::Data(id) | Type::Node(id) => {
-            found.push((TAG, Refers::Nothing));
-            for constructor in &data_def(program, *id, span)?.constructors {
-                for field in &constructor.fields {
-                    scalars(program, field, own, span, found)?;
+            Type::Tuple(parts) => {
+                for part in parts {
+                    self.scalars(part, found)?;
+                }
+            }
+            Type::Array(dim, element) => {
+                let array = self.arrays.len();
+                self.arrays.push(FoundArray::default());
+                let mut inside = Vec::new();
+                self.scalars(element, &mut inside)?;
+                let inside = (0u32..).zip(inside);
+                let leaves = inside.map(|(column, (ty, refers))| Leaf { column, ty, refers });
+                let size = match dim {
+                    Dim::Size(size) => size.as_constant(),
+                    Dim::Jagged => None,
+                };
+                if let Some(found) = self.arrays.get_mut(array) {
+                    found.leaves = leaves.collect();
+                    found.size = size.and_then(|size| u32::try_from(size).ok()).unwrap_or(0);
+                }
+                found.push((ScalarType::I64, Refers::Begin(array)));
+                found.push((ScalarType::I64, Refers::End(array)));
+            }
+            Type::Data(id) if *id == self.own => found.push((ScalarType::I64, Refers::Own)),
+            Type::Data(id) if is_recursive(self.program, *id) => {
+                found.push((ScalarType::I64, Refers::Other(*id)));
+            }
+            Type::Data(id) | Type::Node(id) => {
+                found.push((TAG, Refers::Nothing));
+                for constructor in &data_def(self.program, *id, self.span)?.constructors {
+                    for field in &constructor.fields {
+                        self.scalars(field, found)?;
+                    }
                 }
             }
         }
-        Type::Vector(..) => return refuse("a short vector in a recursive type", span),
-        Type::Array(..) => return refuse("an array in a recursive type", span),
+        Ok(())
     }
-    Ok(())
 }
 
 impl Cells {
@@ -192,19 +299,28 @@ impl Cells {
         Some(at as i64)
     }
 
-    /// Makes the rows of constructors without fields, which are the first.
+    /// Makes the rows that are there from the start: those of constructors without fields, and those of zeros.
     pub(crate) fn make_constants(&self, span: Span) -> Vec<Stmt> {
-        let constants = &self.store.constants;
-        if constants.is_empty() {
-            return Vec::new();
+        let mut stmts = Vec::new();
+        let mut reserve = |stem: String, store: &Store, count: usize| {
+            let name = Name::from(stem);
+            if count > 0 {
+                stmts.push(Stmt::Reserve {
+                    name: name.clone(),
+                    store: store.name.clone(),
+                    count: Index::constant(count as i64),
+                    span,
+                });
+            }
+            name
+        };
+        for (at, elements) in self.arrays.iter().enumerate() {
+            let stem = format!("zeros_of_{}_{at}", self.name());
+            reserve(stem, &elements.store, elements.store.zeros as usize);
         }
-        let first = Name::from(format!("constants_of_{}", self.name()));
-        let mut stmts = vec![Stmt::Reserve {
-            name: first.clone(),
-            store: self.name().clone(),
-            count: Index::constant(constants.len() as i64),
-            span,
-        }];
+        let constants = &self.store.constants;
+        let stem = format!("constants_of_{}", self.name());
+        let first = reserve(stem, &self.store, constants.len());
         stmts.extend((0i64..).zip(constants).map(|(at, tag)| Stmt::Store {
             buffer: tag_name(self.name()),
             index: Index::var(first.clone()) + Index::constant(at),
@@ -213,8 +329,13 @@ impl Cells {
         stmts
     }
 
-    /// The store of the cells, and that of the tables they are in.
-    pub(crate) fn imp_stores(&self) -> [imp::Store; 2] {
+    /// The stores that Dpia knows: that of the cells, and those of arrays in them.
+    pub(crate) fn stores(&self) -> impl Iterator<Item = &Store> {
+        std::iter::once(&self.store).chain(self.arrays.iter().map(|elements| &elements.store))
+    }
+
+    /// The store of the cells, that of the tables they are in, and those of arrays.
+    pub(crate) fn imp_stores(&self) -> Vec<imp::Store> {
         let column = |name: Name, ty: ScalarType| imp::Column {
             name,
             ty,
@@ -232,7 +353,7 @@ impl Cells {
         let fields = (0u32..).zip(&self.store.columns);
         columns.extend(fields.map(|(at, ty)| column(column_name(name, at), *ty)));
         let tables = [first_name(name), count_name(name), place_name(name)];
-        [
+        let mut stores = vec![
             imp::Store {
                 name: name.clone(),
                 columns,
@@ -244,8 +365,24 @@ impl Cells {
                     .map(|name| column(name, ScalarType::I64))
                     .collect(),
             },
-        ]
+        ];
+        stores.extend(self.arrays.iter().map(|elements| {
+            let name = &elements.store.name;
+            let columns = elements.leaves.iter();
+            imp::Store {
+                name: name.clone(),
+                columns: columns
+                    .map(|leaf| column(column_name(name, leaf.column), leaf.ty))
+                    .collect(),
+            }
+        }));
+        stores
     }
+}
+
+/// The store of arrays at one place of a type.
+fn array_name(store: &Name, at: usize) -> Name {
+    Name::from(format!("{store}$array{at}"))
 }
 
 pub(crate) fn tag_name(store: &Name) -> Name {

@@ -18,6 +18,7 @@ mod checks;
 mod control;
 mod data;
 mod destinations;
+mod fields;
 mod jagged;
 mod layout;
 mod operations;
@@ -142,7 +143,8 @@ pub(crate) fn translate(
         };
         procs.push(translator.function(id, function)?);
     }
-    let stores = all_cells.all().iter().map(|cells| cells.store.clone()).collect();
+    let all = all_cells.all();
+    let stores = all.iter().flat_map(|cells| cells.stores()).cloned().collect();
     Ok((almach_dpia::Program { stores, procs }, proc_names))
 }
 

@@ -2,27 +2,22 @@
 //!
 //! It walks with a stack on the heap, so that a list may be as long as memory is; where a cell went is remembered in a hash
 //! table, since other iterations may walk over the same cells at the same time. Cells are copied to new rows in a run, and
-//! their references changed to the copies.
+//! their references changed to the copies. Arrays that hold references are copied with them; all others are shared.
 
 use crate::cells::{
-    Cells, column_name, count_name, first_name, table_name, table_of_name, tables_name, tag_name,
+    Cells, Elements, Leaf, Refers, column_name, count_name, first_name, table_name, table_of_name,
+    tables_name, tag_name,
 };
 use crate::error::{Lowering, bug};
-use almach_base::Span;
+use almach_base::{Name, Span};
+use almach_dpia::store::Reference;
 use almach_imp::{Proc, Stmt};
-use std::fmt::Write;
 
 /// `NAME$table_of(cell, out table)`.
 pub(crate) fn table_of(cells: &Cells, span: Span) -> Lowering<Proc> {
     let name = cells.name();
-    let widest = cells
-        .store
-        .references
-        .iter()
-        .map(Vec::len)
-        .max()
-        .unwrap_or(0)
-        .max(1);
+    let widest = cells.store.references.iter().map(|references| direct(references));
+    let widest = widest.max().unwrap_or(0).max(1);
     let places: [(&str, String); 13] = [
         ("@table_of@", table_of_name(name).to_string()),
         ("@tables@", tables_name(name).to_string()),
@@ -70,62 +65,172 @@ fn place(stmts: &mut [Stmt], at: Span) {
     }
 }
 
+/// How many references stand outside of arrays.
+fn direct(references: &[Reference]) -> usize {
+    let cells = references
+        .iter()
+        .filter(|reference| matches!(reference, Reference::Cell(_)));
+    cells.count()
+}
+
 /// Pushes what the cell `here` refers to, the last first.
 fn push_references(cells: &Cells) -> String {
-    let mut text = String::new();
-    for (tag, columns) in cells.store.references.iter().enumerate() {
-        if columns.is_empty() {
+    let mut writer = Writer::default();
+    for (tag, references) in cells.store.references.iter().enumerate() {
+        if references.is_empty() {
             continue;
         }
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "if tag == {tag}u32 {{");
-        for column in columns.iter().rev() {
-            let column = column_name(cells.name(), *column);
-            let _ = writeln!(text, "stack[depth] = {column}[here] depth = depth + 1i64");
-        }
-        let _ = writeln!(text, "}}");
+        writer.line(format!("if tag == {tag}u32 {{"));
+        writer.push(cells.name(), "here", references, 0);
+        writer.line("}");
     }
-    text
+    writer.text
 }
 
 /// Copies the cell `old` to the new row `row`; references go to the copies.
 fn copy_columns(cells: &Cells) -> String {
-    let mut text = String::new();
-    let name = cells.name();
+    let mut writer = Writer::default();
     for (tag, fields) in cells.constructors.iter().enumerate() {
-        let columns: Vec<u32> = fields
-            .iter()
-            .flat_map(|field| &field.leaves)
-            .map(|leaf| leaf.column)
-            .collect();
-        if columns.is_empty() {
+        let leaves: Vec<Leaf> = fields.iter().flat_map(|field| &field.leaves).copied().collect();
+        if leaves.is_empty() {
             continue;
         }
-        let _ = writeln!(text, "if kind == {tag}u32 {{");
-        for column in columns {
-            let own = cells
-                .store
-                .references
-                .get(tag)
-                .is_some_and(|own| own.contains(&column));
-            let column_name = column_name(name, column);
-            let _ = match own {
-                false => writeln!(text, "{column_name}[row] = {column_name}[old]"),
-                true => write!(
-                    text,
-                    "let to_{tag}_{column}: i64 = {column_name}[old]
-                     var at_{tag}_{column}: i64 = {}
-                     while keys[at_{tag}_{column}] != to_{tag}_{column} {{
-                       at_{tag}_{column} = (at_{tag}_{column} + 1i64) & mask
-                     }}
-                     {column_name}[row] = new + positions[at_{tag}_{column}]\n",
-                    hash(&format!("to_{tag}_{column}"))
-                ),
-            };
-        }
-        let _ = writeln!(text, "}}");
+        writer.line(format!("if kind == {tag}u32 {{"));
+        writer.copy(cells, cells.name(), ("old", "row"), &leaves);
+        writer.line("}");
     }
-    text
+    writer.text
+}
+
+/// Statements with names of their own.
+#[derive(Default)]
+struct Writer {
+    text: String,
+    names: usize,
+}
+
+impl Writer {
+    fn line(&mut self, line: impl AsRef<str>) {
+        self.text.push_str(line.as_ref());
+        self.text.push('\n');
+    }
+
+    fn fresh(&mut self, stem: &str) -> String {
+        self.names += 1;
+        format!("{stem}_{}", self.names)
+    }
+
+    /// Pushes what a row refers to. There is room for the references that stand outside of arrays, and for some more.
+    fn push(&mut self, store: &Name, row: &str, references: &[Reference], more: usize) {
+        let here = direct(references) + more;
+        for reference in references.iter().rev() {
+            match reference {
+                Reference::Cell(column) => {
+                    let column = column_name(store, *column);
+                    self.line(format!("stack[depth] = {column}[{row}] depth = depth + 1i64"));
+                }
+                Reference::Rows {
+                    begin,
+                    end,
+                    store: array,
+                    within,
+                } => {
+                    let (next, first, at) = (self.fresh("next"), self.fresh("first"), self.fresh("element"));
+                    let (begin, end) = (column_name(store, *begin), column_name(store, *end));
+                    self.line(format!("let {first}: i64 = {begin}[{row}]"));
+                    self.line(format!("var {next}: i64 = {end}[{row}]"));
+                    self.line(format!("while {next} > {first} {{"));
+                    self.line(format!("{next} = {next} - 1i64"));
+                    self.line(format!("let {at}: i64 = {next}"));
+                    self.room(direct(within) + here);
+                    self.push(array, &at, within, here);
+                    self.line("}");
+                }
+            }
+        }
+    }
+
+    /// Room on the stack.
+    fn room(&mut self, count: usize) {
+        self.line(format!("while (depth + {count}i64) > height {{"));
+        self.line("alloc larger[2*height]");
+        self.line("copy larger[0] = stack[0] for depth");
+        self.line("swap stack, larger");
+        self.line("height = height * 2i64");
+        self.line("}");
+    }
+
+    /// Copies scalars from a row of a store to another.
+    fn copy(&mut self, cells: &Cells, store: &Name, (old, new): (&str, &str), leaves: &[Leaf]) {
+        let mut rest = leaves.iter();
+        while let Some(leaf) = rest.next() {
+            let column = column_name(store, leaf.column);
+            match leaf.refers {
+                Refers::Own => self.look_up(&column, old, new),
+                Refers::Begin(array) => match (rest.next(), cells.arrays.get(array)) {
+                    (Some(end), Some(elements)) if refers_to_cells(cells, elements) => {
+                        let end = column_name(store, end.column);
+                        self.copy_array(cells, elements, (&column, &end), (old, new));
+                    }
+                    (end, _) => {
+                        for leaf in std::iter::once(leaf).chain(end) {
+                            let column = column_name(store, leaf.column);
+                            self.line(format!("{column}[{new}] = {column}[{old}]"));
+                        }
+                    }
+                },
+                Refers::Nothing | Refers::Other(_) | Refers::End(_) => {
+                    self.line(format!("{column}[{new}] = {column}[{old}]"));
+                }
+            }
+        }
+    }
+
+    /// The copy of the cell that a column refers to.
+    fn look_up(&mut self, column: &Name, old: &str, new: &str) {
+        let (to, at) = (self.fresh("to"), self.fresh("at"));
+        self.line(format!("let {to}: i64 = {column}[{old}]"));
+        self.line(format!("var {at}: i64 = {}", hash(&to)));
+        self.line(format!("while keys[{at}] != {to} {{"));
+        self.line(format!("{at} = ({at} + 1i64) & mask"));
+        self.line("}");
+        self.line(format!("{column}[{new}] = new + positions[{at}]"));
+    }
+
+    fn copy_array(
+        &mut self,
+        cells: &Cells,
+        elements: &Elements,
+        (begin, end): (&Name, &Name),
+        (old, new): (&str, &str),
+    ) {
+        let (first, count) = (self.fresh("first"), self.fresh("count"));
+        let (made, element) = (self.fresh("made"), self.fresh("element"));
+        let (from, to) = (self.fresh("from"), self.fresh("to"));
+        let store = &elements.store.name;
+        self.line(format!("let {first}: i64 = {begin}[{old}]"));
+        self.line(format!("let {count}: i64 = {end}[{old}] - {first}"));
+        self.line(format!("reserve {made} = {store}[{count}]"));
+        self.line(format!("{begin}[{new}] = {made}"));
+        self.line(format!("{end}[{new}] = {made} + {count}"));
+        self.line(format!("for {element} < {count} {{"));
+        self.line(format!("let {from}: i64 = {{{first} + {element}}}"));
+        self.line(format!("let {to}: i64 = {{{made} + {element}}}"));
+        self.copy(cells, store, (&from, &to), &elements.leaves);
+        self.line("}");
+    }
+}
+
+/// Whether elements hold references to cells of the type, in arrays in them too.
+fn refers_to_cells(cells: &Cells, elements: &Elements) -> bool {
+    elements.leaves.iter().any(|leaf| match leaf.refers {
+        Refers::Own => true,
+        Refers::Begin(array) => cells
+            .arrays
+            .get(array)
+            .is_some_and(|elements| refers_to_cells(cells, elements)),
+        Refers::End(_) | Refers::Nothing | Refers::Other(_) => false,
+    })
 }
 
 /// Neighbours stay neighbours, in groups of 16; the groups are spread.

@@ -333,6 +333,9 @@ fn collective<'p>(applied: Rc<Applied<'p>>, arguments: Vec<Meaning<'p>>) -> Run<
         Prim::NewTable(level, store, _) => {
             super::rows::new_table(*level, store.clone(), applied.size(0)?, arguments)
         }
+        Prim::NewRows(level, store, _) => {
+            super::rows::new_rows(*level, store.clone(), applied.size(0)?, arguments)
+        }
         Prim::TableOf(store) => super::rows::table_of(store.clone(), arguments),
         other => Err(broken(format!("`{}` is no command", other.name()))),
     }

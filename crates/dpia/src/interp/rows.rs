@@ -4,7 +4,7 @@ use super::commands::{comm, each, number};
 use super::expressions::{reader, take};
 use super::store::{Step, Store, integer};
 use super::{Meaning, Run, broken};
-use crate::store::Row;
+use crate::store::{Reference, Row};
 use almach_base::Name;
 use almach_prim::Level;
 use almach_value::{Scalar, ScalarType};
@@ -15,7 +15,7 @@ use std::rc::Rc;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
     rows: Vec<Made>,
-    references: Vec<Vec<u32>>,
+    references: Vec<Vec<Reference>>,
 }
 
 /// A row, and the table it belongs to once it has one: first row and number of rows.
@@ -32,8 +32,9 @@ impl Table {
             tag: *tag,
             ..Made::default()
         });
+        let zeros = (0..store.zeros).map(|_| Made::default());
         let table = Table {
-            rows: constants.collect(),
+            rows: constants.chain(zeros).collect(),
             references: store.references.clone(),
         };
         (store.name.clone(), table)
@@ -46,54 +47,15 @@ impl Table {
             .ok_or_else(|| broken(format!("there is no row {at}")))
     }
 
-    /// The columns of a row that refer to others, and those others.
-    fn references(&self, at: i64) -> Run<Vec<(u32, i64)>> {
-        let row = self.row(at)?;
-        let columns = self
-            .references
-            .get(row.tag as usize)
-            .map_or(&[][..], Vec::as_slice);
-        let found = columns.iter().map(|column| {
-            let scalar = row.columns.get(column).copied();
-            let scalar = scalar.ok_or_else(|| broken("a reference that nothing wrote"))?;
-            Ok((*column, integer(scalar)?))
-        });
-        found.collect()
+    /// A number in a column of a row.
+    fn number(&self, at: i64, column: u32) -> Run<i64> {
+        let scalar = self.row(at)?.columns.get(&column).copied();
+        integer(scalar.ok_or_else(|| broken("a reference that nothing wrote"))?)
     }
 
     fn push(&mut self, row: Made) -> i64 {
         self.rows.push(row);
         self.rows.len() as i64 - 1
-    }
-
-    /// The table of a row; makes it where there is none.
-    fn table_of(&mut self, root: i64) -> Run<(i64, i64)> {
-        if let Some(table) = self.row(root)?.table {
-            return Ok(table);
-        }
-        let (mut order, mut positions, mut pending) = (Vec::new(), HashMap::new(), vec![root]);
-        while let Some(at) = pending.pop() {
-            if positions.contains_key(&at) {
-                continue;
-            }
-            positions.insert(at, order.len() as i64);
-            order.push(at);
-            pending.extend(self.references(at)?.into_iter().rev().map(|(_, to)| to));
-        }
-        let table = (self.rows.len() as i64, order.len() as i64);
-        for at in order {
-            let mut row = self.row(at)?.clone();
-            for (column, to) in self.references(at)? {
-                let position = positions.get(&to).copied().unwrap_or(0);
-                row.columns.insert(column, Scalar::I64(table.0 + position));
-            }
-            row.table = Some(table);
-            self.push(row);
-        }
-        if let Some(made) = usize::try_from(root).ok().and_then(|at| self.rows.get_mut(at)) {
-            made.table = Some(table);
-        }
-        Ok(table)
     }
 }
 
@@ -108,6 +70,103 @@ impl Store {
         self.tables
             .get_mut(name)
             .ok_or_else(|| broken(format!("there is no store `{name}`")))
+    }
+
+    /// Where a row of a store of cells refers to others.
+    fn references_of(&self, name: &Name, at: i64) -> Run<Vec<Reference>> {
+        let table = self.table(name)?;
+        let tag = table.row(at)?.tag as usize;
+        Ok(table.references.get(tag).cloned().unwrap_or_default())
+    }
+
+    /// The cells that a row refers to, in order.
+    fn referred(&self, name: &Name, at: i64, references: &[Reference], found: &mut Vec<i64>) -> Run<()> {
+        let table = self.table(name)?;
+        for reference in references {
+            match reference {
+                Reference::Cell(column) => found.push(table.number(at, *column)?),
+                Reference::Rows {
+                    begin,
+                    end,
+                    store,
+                    within,
+                } => {
+                    for row in table.number(at, *begin)?..table.number(at, *end)? {
+                        self.referred(store, row, within, found)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A copy of a row that refers to other cells; what it has in other stores is copied too.
+    fn moved(
+        &mut self,
+        name: &Name,
+        at: i64,
+        references: &[Reference],
+        place: &dyn Fn(i64) -> i64,
+    ) -> Run<Made> {
+        let mut row = self.table(name)?.row(at)?.clone();
+        for reference in references {
+            match reference {
+                Reference::Cell(column) => {
+                    let to = self.table(name)?.number(at, *column)?;
+                    row.columns.insert(*column, Scalar::I64(place(to)));
+                }
+                Reference::Rows {
+                    begin,
+                    end,
+                    store,
+                    within,
+                } => {
+                    let table = self.table(name)?;
+                    let old = table.number(at, *begin)?..table.number(at, *end)?;
+                    let mut rows = Vec::new();
+                    for from in old {
+                        rows.push(self.moved(store, from, within, place)?);
+                    }
+                    let to = &mut self.table_mut(store)?.rows;
+                    let first = to.len() as i64;
+                    to.append(&mut rows);
+                    row.columns.insert(*begin, Scalar::I64(first));
+                    row.columns.insert(*end, Scalar::I64(to.len() as i64));
+                }
+            }
+        }
+        Ok(row)
+    }
+
+    /// The table of a row; makes it where there is none.
+    fn table_of(&mut self, name: &Name, root: i64) -> Run<(i64, i64)> {
+        if let Some(table) = self.table(name)?.row(root)?.table {
+            return Ok(table);
+        }
+        let (mut order, mut positions, mut pending) = (Vec::new(), HashMap::new(), vec![root]);
+        while let Some(at) = pending.pop() {
+            if positions.contains_key(&at) {
+                continue;
+            }
+            positions.insert(at, order.len() as i64);
+            order.push(at);
+            let mut found = Vec::new();
+            self.referred(name, at, &self.references_of(name, at)?, &mut found)?;
+            pending.extend(found.into_iter().rev());
+        }
+        let table = (self.table(name)?.rows.len() as i64, order.len() as i64);
+        for at in order {
+            let references = self.references_of(name, at)?;
+            let place = |to: i64| table.0 + positions.get(&to).copied().unwrap_or(0);
+            let mut row = self.moved(name, at, &references, &place)?;
+            row.table = Some(table);
+            self.table_mut(name)?.push(row);
+        }
+        let rows = &mut self.table_mut(name)?.rows;
+        if let Some(made) = usize::try_from(root).ok().and_then(|at| rows.get_mut(at)) {
+            made.table = Some(table);
+        }
+        Ok(table)
     }
 }
 
@@ -193,12 +252,44 @@ pub(super) fn new_table<'p>(
     })
 }
 
+/// Rows that are an array of a cell. They are written before anyone knows their numbers.
+pub(super) fn new_rows<'p>(
+    level: Level,
+    store: Name,
+    size: i64,
+    arguments: Vec<Meaning<'p>>,
+) -> Run<Meaning<'p>> {
+    let [function, out] = take(arguments)?;
+    let out = out.acc()?;
+    comm(move |memory| {
+        let table = memory.table_mut(&store)?;
+        let first = table.rows.len() as i64;
+        for _ in 0..size {
+            table.push(Made::default());
+        }
+        each(level, size, |at| {
+            let name = store.clone();
+            let place = Meaning::Acc(Rc::new(move |memory: &mut Store, path: &[Step], scalar| {
+                let rows = &mut memory.table_mut(&name)?.rows;
+                let row = usize::try_from(first + at).ok().and_then(|at| rows.get_mut(at));
+                match (row, path) {
+                    (Some(row), [Step::Field(column)]) => row.columns.insert(*column as u32, scalar),
+                    _ => return Err(broken("a row is written that is not there")),
+                };
+                Ok(())
+            }));
+            function.clone().apply(number(at))?.apply(place)?.run(memory)
+        })?;
+        out(memory, &[], Scalar::I64(first))
+    })
+}
+
 pub(super) fn table_of<'p>(store: Name, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
     let [at, out] = take(arguments)?;
     let (at, out) = (at.exp()?, out.acc()?);
     comm(move |memory| {
         let at = integer(at(memory, &[])?)?;
-        let (first, count) = memory.table_mut(&store)?.table_of(at)?;
+        let (first, count) = memory.table_of(&store, at)?;
         out(memory, &[Step::Field(0)], Scalar::I64(first))?;
         out(memory, &[Step::Field(1)], Scalar::I64(count))
     })

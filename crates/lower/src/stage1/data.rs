@@ -8,8 +8,10 @@
 //! ```
 
 use super::checks::{and, binary, int};
+use super::fields::{assemble, column};
+use super::layout::{Held, Layout, Packed};
 use super::{Dest, Item, Translator, name_of};
-use crate::cells::{Cells, Refers, data_def, is_recursive, with_positions};
+use crate::cells::{Cells, Refers, is_recursive};
 use crate::error::{Lowering, bug};
 use almach_core::{Arm, Atom, Body, DataId, Exp, Op, Pattern, Type};
 use almach_dpia::store::{Row, TAG};
@@ -22,17 +24,6 @@ const I64: Data = Data::Scalar(ScalarType::I64);
 impl Translator<'_> {
     pub(crate) fn is_recursive(&self, id: DataId) -> bool {
         is_recursive(self.program, id)
-    }
-
-    /// A node value: a sum with positions where the type mentions itself.
-    pub(crate) fn node(&self, id: DataId) -> Lowering<Data> {
-        let mut parts = vec![Data::Scalar(TAG)];
-        for constructor in &data_def(self.program, id, self.span)?.constructors {
-            let fields = constructor.fields.iter();
-            let fields = fields.map(|field| self.data(&with_positions(field, id)));
-            parts.push(Data::Tuple(fields.collect::<Lowering<_>>()?));
-        }
-        Ok(Data::Tuple(parts))
     }
 
     /// A constructor without fields has one row for all.
@@ -57,10 +48,10 @@ impl Translator<'_> {
         };
         let (mut columns, mut values) = (Vec::new(), Vec::new());
         for (field, place) in fields.iter().zip(places) {
-            let mut scalars = Vec::new();
-            flatten(&self.data_of(field)?, self.value(field)?, &mut scalars);
+            let held = self.held(field)?;
+            let held = self.convert(&held, &held.layout.stored())?;
             columns.extend(place.leaves.iter().map(|leaf| (leaf.column, leaf.ty)));
-            values.extend(scalars);
+            self.store_columns(&cells, &held, &mut place.leaves.iter(), None, &mut values)?;
         }
         if columns.len() != values.len() {
             return bug("a field that does not fit its columns", self.span);
@@ -95,19 +86,8 @@ impl Translator<'_> {
         let mut branches = Vec::new();
         for arm in arms {
             let body = self.block(|this| {
-                almach_core::build::enter_params(&mut this.env, &arm.context, &arm.fields);
-                let Some(places) = cells.constructors.get(arm.constructor as usize) else {
-                    return bug("a constructor that is not there", this.span);
-                };
-                for (field, place) in arm.fields.iter().zip(places) {
-                    let data = this.data(&field.ty)?;
-                    let mut scalars = place
-                        .leaves
-                        .iter()
-                        .map(|leaf| column(&cells, leaf.column, leaf.ty, cell.clone()));
-                    let value = assemble(&data, &mut scalars, this)?;
-                    this.bind_value(&field.var, &data, value);
-                }
+                let fields = this.fields_of_cell(id, &cells, arm.constructor, &cell)?;
+                this.bind_fields(&arm.context, &arm.fields, fields)?;
                 this.body_into(&arm.body, dest.again())
             })?;
             branches.push((arm.constructor, body));
@@ -172,16 +152,32 @@ impl Translator<'_> {
         });
         let n = Nat::var(name);
         self.values.insert(size.clone(), build::nat_value(n.clone()));
-        let node = self.node(id)?;
+        let node = self.layout(&Type::Node(id))?.stored();
         let i = self.fresh("i");
         let row = binary(BinOp::Add, ScalarType::I64, first.clone(), Phrase::Var(i.clone()));
-        let body = self.node_at(cells, &node, row, first)?;
+        let body = self.node_at(cells, &node.data(), row, first.clone())?;
         let function = Phrase::lam(i, PhraseType::Exp(I64), body);
         let rows = Phrase::prim(Prim::Iota, vec![n.clone()], vec![]);
-        let map = Phrase::prim(Prim::Map(Level::Seq), vec![n.clone()], vec![I64, node.clone()]);
-        let data = Data::array(n, node);
-        self.bind_value(&value.var, &data, map.apply([function, rows]));
+        let map = Phrase::prim(Prim::Map(Level::Seq), vec![n.clone()], vec![I64, node.data()]);
+        let mut pools = Vec::new();
+        for (elements, layout) in cells.arrays.iter().zip(node.pools()) {
+            let size = self.rows_so_far(elements);
+            pools.push(self.pool_of_rows(elements, &layout, size, Some(&first))?);
+        }
+        let held = Held {
+            layout: Layout::array(n, node).numbered(&mut 0),
+            data: map.apply([function, rows]),
+            pools,
+            packed: Packed::No,
+        };
+        let held = self.converted_to(&held, &value.ty)?;
+        self.bind_held(&value.var, held);
         Ok(())
+    }
+
+    fn converted_to(&mut self, held: &Held, ty: &Type) -> Lowering<Held> {
+        let to = self.layout(ty)?;
+        self.convert(held, &to)
     }
 
     /// The node value of a row, with positions relative to the first row of its table.
@@ -189,14 +185,21 @@ impl Translator<'_> {
         let Data::Tuple(parts) = node else {
             return bug("a node that is no tuple", self.span);
         };
-        let mut components =
-            vec![Phrase::prim(Prim::Tag(cells.name().clone()), vec![], vec![]).app(row.clone())];
-        for (part, fields) in parts.iter().skip(1).zip(&cells.constructors) {
+        let tag = Phrase::prim(Prim::Tag(cells.name().clone()), vec![], vec![]).app(row.clone());
+        let mut components = vec![tag.clone()];
+        for ((number, part), fields) in (0u32..).zip(parts.iter().skip(1)).zip(&cells.constructors) {
             let leaves = fields.iter().flat_map(|field| &field.leaves);
             let mut scalars = leaves.map(|leaf| {
-                let value = column(cells, leaf.column, leaf.ty, row.clone());
+                let value = column(cells.name(), leaf, row.clone());
                 match leaf.refers {
                     Refers::Own => binary(BinOp::Sub, ScalarType::I64, value, first.clone()),
+                    // Another constructor has something else in this column; its arrays here are empty.
+                    Refers::Begin(_) | Refers::End(_) => {
+                        let number = build::literal(Scalar::U32(number));
+                        let here = binary(BinOp::Eq, TAG, tag.clone(), number);
+                        let select = Phrase::prim(Prim::Select, vec![], vec![I64]);
+                        select.apply([here, value, int(0)])
+                    }
                     Refers::Nothing | Refers::Other(_) => value,
                 }
             });
@@ -214,17 +217,20 @@ impl Translator<'_> {
             return bug("nodes that are none", self.span);
         };
         let cells = self.all_cells.of(id, self.span)?;
-        let (n, node) = self.array_of(nodes)?;
+        let (n, _) = self.array_of(nodes)?;
         let root = self.value(root)?;
         let root = self.let_exp("root", &I64, root);
         self.check_position(root.clone(), &n);
-        let nodes = self.value(nodes)?;
+        let held = self.held(nodes)?;
+        let node = self.layout(&Type::Node(id))?.stored();
+        let held = self.convert(&held, &Layout::array(n.clone(), node.clone()).numbered(&mut 0))?;
         let (first, i, o) = (self.fresh("first"), self.fresh("i"), self.fresh("row"));
         let mut row = vec![Data::Scalar(TAG)];
         row.extend(cells.store.columns.iter().map(|ty| Data::Scalar(*ty)));
-        let element = build::idx(n.clone(), node.clone(), nodes, Phrase::Var(i.clone()));
+        let element = build::idx(n.clone(), node.data(), held.data.clone(), Phrase::Var(i.clone()));
+        let element = held.part(&node, element, Packed::No);
         let (base, place) = (Phrase::Var(first.clone()), Phrase::Var(o.clone()));
-        let body = self.block(|this| this.fill_row(&cells, (&node, element), &base, (&row, &place), &n))?;
+        let body = self.block(|this| this.fill_row(&cells, element, (&base, &n), (&row, &place)))?;
         let function = Phrase::lam(o, PhraseType::Acc(Data::Tuple(row)), body);
         let function = Phrase::lam(i, PhraseType::Exp(Data::Index(n.clone())), function);
         let function = Phrase::lam(first, PhraseType::Exp(I64), function);
@@ -240,16 +246,15 @@ impl Translator<'_> {
     fn fill_row(
         &mut self,
         cells: &Cells,
-        (node, value): (&Data, Phrase),
-        first: &Phrase,
+        mut node: Held,
+        table: (&Phrase, &Nat),
         (row, place): (&[Data], &Phrase),
-        n: &Nat,
     ) -> Lowering<()> {
-        let Data::Tuple(parts) = node else {
+        node.data = self.let_exp("node", &node.layout.data(), node.data);
+        let Some(tag) = node.component(0) else {
             return bug("a node that is no tuple", self.span);
         };
-        let value = self.let_exp("node", node, value);
-        let tag = self.let_exp("tag", &Data::Scalar(TAG), build::get(0, parts, value.clone()));
+        let tag = self.let_exp("tag", &Data::Scalar(TAG), tag.data);
         let write = |this: &mut Self, at: usize, ty: ScalarType, value: Phrase| {
             let cell = build::tuple_acc(at, row, place.clone());
             this.push(build::assign(Data::Scalar(ty), cell, value));
@@ -257,30 +262,20 @@ impl Translator<'_> {
         write(self, 0, TAG, tag.clone());
         let mut rest = build::skip();
         for (constructor, fields) in cells.constructors.iter().enumerate().rev() {
-            let Some(part) = parts.get(constructor + 1) else {
+            let Some(values) = node.component(constructor + 1) else {
                 return bug("a node without a constructor", self.span);
             };
-            let mut scalars = Vec::new();
-            flatten(
-                part,
-                build::get(constructor + 1, parts, value.clone()),
-                &mut scalars,
-            );
-            let leaves = fields.iter().flat_map(|field| &field.leaves);
             let body = self.block(|this| {
                 let mut written = Vec::new();
-                for (leaf, scalar) in leaves.zip(scalars) {
-                    let scalar = match leaf.refers {
-                        Refers::Own => {
-                            let position = this.let_exp("position", &I64, scalar);
-                            this.check_position(position.clone(), n);
-                            binary(BinOp::Add, ScalarType::I64, first.clone(), position)
-                        }
-                        Refers::Nothing | Refers::Other(_) => scalar,
+                for (at, field) in fields.iter().enumerate() {
+                    let Some(value) = values.component(at) else {
+                        return bug("a node without its fields", this.span);
                     };
-                    written.push((leaf, scalar));
+                    let leaves = &mut field.leaves.iter();
+                    this.store_columns(cells, &value, leaves, Some(table), &mut written)?;
                 }
-                for (leaf, scalar) in written {
+                let leaves = fields.iter().flat_map(|field| &field.leaves);
+                for (leaf, scalar) in leaves.zip(written) {
                     write(this, leaf.column as usize + 1, leaf.ty, scalar);
                 }
                 Ok(())
@@ -296,7 +291,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    fn check_position(&mut self, position: Phrase, n: &Nat) {
+    pub(super) fn check_position(&mut self, position: Phrase, n: &Nat) {
         let count = build::nat_value(n.clone());
         let inside = within(position.clone(), count.clone());
         self.check(inside, Failure::BadReference, vec![position, count]);
@@ -309,38 +304,4 @@ fn within(number: Phrase, count: Phrase) -> Phrase {
         binary(BinOp::Ge, ScalarType::I64, number.clone(), int(0)),
         binary(BinOp::Lt, ScalarType::I64, number, count),
     )
-}
-
-fn column(cells: &Cells, column: u32, ty: ScalarType, row: Phrase) -> Phrase {
-    Phrase::prim(Prim::Column(cells.name().clone(), column, ty), vec![], vec![]).app(row)
-}
-
-/// The scalars of a value, from left to right.
-fn flatten(data: &Data, value: Phrase, scalars: &mut Vec<Phrase>) {
-    match data {
-        Data::Tuple(parts) => {
-            for (at, part) in parts.iter().enumerate() {
-                flatten(part, build::get(at, parts, value.clone()), scalars);
-            }
-        }
-        _ => scalars.push(value),
-    }
-}
-
-/// The opposite of [`flatten`].
-fn assemble(
-    data: &Data,
-    scalars: &mut dyn Iterator<Item = Phrase>,
-    this: &Translator<'_>,
-) -> Lowering<Phrase> {
-    match data {
-        Data::Tuple(parts) => {
-            let values = parts.iter().map(|part| assemble(part, scalars, this));
-            Ok(build::tuple(parts, values.collect::<Lowering<_>>()?))
-        }
-        _ => match scalars.next() {
-            Some(scalar) => Ok(scalar),
-            None => bug("a field that does not fit its columns", this.span),
-        },
-    }
 }

@@ -141,6 +141,26 @@ impl Layout {
         }
     }
 
+    /// With every array as a row, as the fields of cells are stored; pools are numbered in order.
+    pub(crate) fn stored(&self) -> Layout {
+        fn rows(layout: &Layout) -> Layout {
+            let row = |element: &Layout| Layout::Row(0, Box::new(rows(element)));
+            match layout {
+                Layout::Plain(Data::Array(_, element)) => row(&Layout::Plain((**element).clone())),
+                Layout::Plain(Data::Tuple(parts)) => Layout::tuple(
+                    parts
+                        .iter()
+                        .map(|part| rows(&Layout::Plain(part.clone())))
+                        .collect(),
+                ),
+                Layout::Plain(_) => layout.clone(),
+                Layout::Tuple(parts) => Layout::Tuple(parts.iter().map(rows).collect()),
+                Layout::Array(_, element) | Layout::Row(_, element) => row(element),
+            }
+        }
+        rows(self).numbered(&mut 0)
+    }
+
     pub(crate) fn subst(&self, by: &Substitution) -> Layout {
         match self {
             Layout::Plain(data) => Layout::Plain(data.subst(by)),

@@ -126,6 +126,9 @@ impl Generator<'_> {
             (Prim::NewTable(level, store, _), [function, out]) => {
                 self.new_table(*level, store, instance, function, out)
             }
+            (Prim::NewRows(level, store, _), [function, out]) => {
+                self.new_rows(*level, store, instance, function, out)
+            }
             (Prim::TableOf(store), [cell, out]) => self.table_of(store, cell, out),
             (Prim::Trace(label, ty), [value]) => self.trace(label, ty, instance, value),
             (Prim::Foreign(function), arguments) => self.foreign(function, instance, arguments),

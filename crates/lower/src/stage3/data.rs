@@ -10,7 +10,7 @@ use crate::cells::{column_name, count_name, first_name, table_name, table_of_nam
 use crate::error::Lowering;
 use almach_base::Name;
 use almach_dpia::store::{Row, TAG};
-use almach_dpia::{Instance, Phrase, Program};
+use almach_dpia::{Instance, Phrase, Prim, Program};
 use almach_imp::{Argument, Expr, Index, Stmt};
 use almach_prim::Level;
 use almach_value::{Scalar, ScalarType};
@@ -21,10 +21,14 @@ use std::rc::Rc;
 pub(super) fn column_types(program: &Program) -> HashMap<Name, ScalarType> {
     let mut types = HashMap::new();
     for store in &program.stores {
-        types.insert(tag_name(&store.name), TAG);
         for (at, ty) in (0u32..).zip(&store.columns) {
             types.insert(column_name(&store.name, at), *ty);
         }
+        // Elements of arrays have no constructors and no tables.
+        if store.references.is_empty() {
+            continue;
+        }
+        types.insert(tag_name(&store.name), TAG);
         for name in [table_name, first_name, count_name] {
             types.insert(name(&store.name), ScalarType::I64);
         }
@@ -102,22 +106,12 @@ impl Generator<'_> {
         let mut columns = vec![Tree::Buffer(tag_name(store), TAG)];
         let fields = (0u32..).zip(&known.columns);
         columns.extend(fields.map(|(at, ty)| Tree::Buffer(column_name(store, at), *ty)));
-        // How many rows there are does not matter to where one lies.
-        let rows = Storage {
-            sizes: Vec::new(),
-            capacity: None,
-            tree: Tree::Array(count.clone(), Box::new(Tree::Tuple(columns))),
-        };
-        let (rows_name, at) = (self.fresh("rows"), Index::var(index.clone()));
-        self.bindings
-            .insert(rows_name.clone(), Binding::Storage(Rc::new(rows)));
-        let here = Index::var(made.clone()) + &at;
-        let place = Binding::Alias(Rc::new(Phrase::Var(rows_name)), vec![Step::At(here.clone())]);
+        let here = Index::var(made.clone()) + Index::var(index.clone());
+        self.bind_row(row, columns, count.clone(), here.clone());
         self.bindings
             .insert(first.clone(), Binding::Scalar(Expr::Var(made.clone())));
         self.bindings
             .insert(index.clone(), Binding::Scalar(Expr::Var(index.clone())));
-        self.bindings.insert(row.clone(), place);
         self.at_level(level, index.clone(), count, |this| {
             let owner = Expr::Index(table + Index::one());
             this.put_in_row(table_name(store), &here, owner);
@@ -125,6 +119,51 @@ impl Generator<'_> {
         })?;
         let place = self.target(out, Vec::new())?;
         self.write(&place, Expr::Var(made))
+    }
+
+    /// Rows that are an array of a cell.
+    pub(super) fn new_rows(
+        &mut self,
+        level: Level,
+        store: &Name,
+        instance: &Instance,
+        function: &Phrase,
+        out: &Phrase,
+    ) -> Lowering<()> {
+        let (Prim::NewRows(_, _, columns), [size]) = (&instance.prim, instance.nats.as_slice()) else {
+            return self.bug("rows without a number");
+        };
+        let Phrase::Lam(index, _, inner) = function.unmarked() else {
+            return self.bug("rows without an index");
+        };
+        let Phrase::Lam(row, _, body) = inner.unmarked() else {
+            return self.bug("rows without a place");
+        };
+        let count = self.size(size);
+        let made = self.reserve("made", store, count.clone());
+        let columns = (0u32..).zip(columns);
+        let columns = columns.map(|(at, ty)| Tree::Buffer(column_name(store, at), *ty));
+        let here = Index::var(made.clone()) + Index::var(index.clone());
+        self.bind_row(row, columns.collect(), count.clone(), here);
+        self.bindings
+            .insert(index.clone(), Binding::Scalar(Expr::Var(index.clone())));
+        self.at_level(level, index.clone(), count, |this| this.command(body))?;
+        let place = self.target(out, Vec::new())?;
+        self.write(&place, Expr::Var(made))
+    }
+
+    /// A name for a row of some columns.
+    fn bind_row(&mut self, name: &Name, columns: Vec<Tree>, count: Index, at: Index) {
+        // How many rows there are does not matter to where one lies.
+        let rows = Storage {
+            sizes: Vec::new(),
+            capacity: None,
+            tree: Tree::Array(count, Box::new(Tree::Tuple(columns))),
+        };
+        let all = self.fresh("rows");
+        self.bindings.insert(all.clone(), Binding::Storage(Rc::new(rows)));
+        let place = Binding::Alias(Rc::new(Phrase::Var(all)), vec![Step::At(at)]);
+        self.bindings.insert(name.clone(), place);
     }
 
     pub(super) fn table_of(&mut self, store: &Name, cell: &Phrase, out: &Phrase) -> Lowering<()> {
