@@ -1,5 +1,8 @@
-/* The foreign functions of blend.nova. Their prototypes are in the header that `almach build` writes. */
+/* The foreign functions of blend.nova. Their prototypes are in the header that `almach build` writes; `almach run` and
+ * `almach test` include the one they make themselves. */
+#if __has_include("blend.h")
 #include "blend.h"
+#endif
 
 #include <stdlib.h>
 

@@ -99,7 +99,10 @@ impl<'s> Reader<'s> {
             match (keyword(form), form.list()) {
                 (Some("types"), Some(list)) => sections.types.push(list),
                 (Some(_), Some(list)) => sections.foreign.push(list),
-                (None, Some(list)) if is_inputs(list, several) && sections.program.is_none() => {
+                (None, Some(list))
+                    if is_inputs(list, several && sections.inputs.is_none())
+                        && sections.program.is_none() =>
+                {
                     if sections.inputs.is_some() {
                         return self.wrong_section(list.span, "the program has its inputs already", INPUTS);
                     }
@@ -294,15 +297,15 @@ fn is_typed(parts: &[Tree<'_>]) -> bool {
     parts.get(1).is_some_and(|colon| colon.is(Kind::Colon))
 }
 
-/// Lists of names with types. Where there is another expression, a list of lists is meant as inputs even if a type is missing.
-fn is_inputs(list: &List<'_>, several: bool) -> bool {
+/// Lists of names with types. Where another form is the expression, a list of lists is meant as inputs even if a type is missing.
+fn is_inputs(list: &List<'_>, another_expression: bool) -> bool {
     let all_lists = list.items.iter().all(|item| item.list().is_some());
     let typed = list
         .items
         .first()
         .and_then(Tree::list)
         .is_some_and(|first| is_typed(&first.items));
-    all_lists && (typed || several)
+    all_lists && (typed || another_expression)
 }
 
 /// The constructors of `(+ (A : t) (B : u))`, with or without the brackets.
