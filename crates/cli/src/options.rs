@@ -220,6 +220,8 @@ pub enum Stage {
     Core,
     /// Core after the rewrites, with a level on every operation
     Strategy,
+    /// The strategy program with its memory: blocks, and where each array lives
+    Mem,
     /// The imperative phrase language, before its loops
     Dpia,
     /// The imperative phrase language, with loops

@@ -114,6 +114,11 @@ pub struct Names {
 
 impl Names {
     pub fn of(program: &Program) -> Names {
+        Names::with_more(program, &[])
+    }
+
+    /// With names for variables that an annotation beside the program binds.
+    pub fn with_more(program: &Program, more: &[Var]) -> Names {
         let mut vars = VarNames::default();
         for def in &program.foreign {
             def.context.iter().for_each(|var| vars.binder(var));
@@ -123,6 +128,7 @@ impl Names {
         for function in &program.functions {
             walk_function(&mut vars, function);
         }
+        more.iter().for_each(|var| vars.binder(var));
         let all = |names: &mut dyn Iterator<Item = &str>| {
             let mut taken = Taken::default();
             let names = names.enumerate();

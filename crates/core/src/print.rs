@@ -49,12 +49,42 @@ pub enum Spans {
     Omit,
 }
 
+/// What an annotation beside Core adds to its text (memory does).
+pub trait Beside {
+    /// Variables that the annotation binds.
+    fn vars(&self) -> Vec<Var>;
+    /// After the name of a function: `@{…} `.
+    fn of_function(&self, id: u32, names: &Names) -> String;
+    /// Lines before a statement.
+    fn before(&self, stmt: &Stmt, names: &Names) -> Vec<String>;
+    /// Before a statement's pattern: `@{…} `.
+    fn of_stmt(&self, stmt: &Stmt, names: &Names) -> String;
+    /// After the type of a variable: ` @ …`.
+    fn of_var(&self, var: &Var, names: &Names) -> String;
+}
+
+/// A program with an annotation beside it.
+pub fn program_with(program: &Program, beside: &dyn Beside) -> String {
+    let mut printer = Printer {
+        names: Names::with_more(program, &beside.vars()),
+        data: &program.data,
+        data_of: HashMap::new(),
+        spans: Spans::Omit,
+        beside: Some(beside),
+        out: String::new(),
+        indent: 0,
+    };
+    printer.program(program);
+    printer.out
+}
+
 pub fn program_to_string(program: &Program, spans: Spans) -> String {
     let mut printer = Printer {
         names: Names::of(program),
         data: &program.data,
         data_of: HashMap::new(),
         spans,
+        beside: None,
         out: String::new(),
         indent: 0,
     };
@@ -69,6 +99,7 @@ pub fn function_to_string(program: &Program, function: &Function) -> String {
         data: &program.data,
         data_of: HashMap::new(),
         spans: Spans::Omit,
+        beside: None,
         out: String::new(),
         indent: 0,
     };
@@ -83,6 +114,7 @@ pub fn stmt_to_string(stmt: &Stmt) -> String {
         data: &[],
         data_of: HashMap::new(),
         spans: Spans::Omit,
+        beside: None,
         out: String::new(),
         indent: 0,
     };
@@ -96,6 +128,7 @@ struct Printer<'p> {
     /// Variables that hold data, for the names of constructors in a `case`.
     data_of: HashMap<Var, DataId>,
     spans: Spans,
+    beside: Option<&'p dyn Beside>,
     out: String,
     indent: usize,
 }
@@ -113,7 +146,10 @@ impl Printer<'_> {
                 self.out.push('\n');
             }
             let name = self.names.function(id as u32);
-            self.function_named(&name, function);
+            let beside = self
+                .beside
+                .map(|beside| beside.of_function(id as u32, &self.names));
+            self.function_named(&format!("{name}{}", beside.unwrap_or_default()), function);
         }
         if !program.entries.is_empty() && !self.out.is_empty() {
             self.out.push('\n');
@@ -253,6 +289,10 @@ impl Printer<'_> {
         self.var(&param.var);
         self.out.push_str(": ");
         self.ty(&param.ty);
+        if let Some(beside) = self.beside {
+            let text = beside.of_var(&param.var, &self.names);
+            self.out.push_str(&text);
+        }
     }
 
     fn result(&mut self, result: &ResultType) {
@@ -293,12 +333,23 @@ impl Printer<'_> {
     }
 
     fn stmt(&mut self, stmt: &Stmt) {
+        for line in self
+            .beside
+            .map_or_else(Vec::new, |beside| beside.before(stmt, &self.names))
+        {
+            self.out.push_str(&line);
+            self.newline();
+        }
         self.out.push_str("let");
         if self.spans == Spans::Print && !stmt.span.is_none() {
             let Span { file, start, end } = stmt.span;
             put!(self, "@{}:{start}:{end}", file.0);
         }
         self.out.push(' ');
+        if let Some(beside) = self.beside {
+            let text = beside.of_stmt(stmt, &self.names);
+            self.out.push_str(&text);
+        }
         self.pattern(&stmt.pattern);
         self.out.push_str(" = ");
         self.exp(&stmt.exp);

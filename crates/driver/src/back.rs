@@ -5,6 +5,7 @@ use almach_core::check::{CheckFailure, Checked, check};
 use almach_core::{Entry, Program};
 use almach_emit::{CSource, Export, Options, emit_c};
 use almach_lower::lower;
+use almach_mem::Annotated;
 use almach_rewrite::{Log, inlining, pipelines, run};
 use almach_strategy::{Chosen, choose};
 
@@ -117,6 +118,15 @@ pub fn explained_strategy(core: Checked<Program>, machine: Machine) -> Result<Ex
         rewrites,
         decisions,
     })
+}
+
+/// A strategy program with its memory, checked.
+pub fn memory(strategy: &Checked<Program>) -> Result<Annotated, Vec<Diagnostic>> {
+    let program = almach_mem::introduce((**strategy).clone());
+    match almach_mem::check::check(&program) {
+        Ok(()) => Ok(program),
+        Err(broken) => Err(vec![broken.diagnostic("introduce")]),
+    }
 }
 
 /// Entries of a strategy program at every later stage.

@@ -10,6 +10,7 @@ use almach_core::print::{Spans, program_to_string};
 use almach_core::{Entry, Program as Core};
 use almach_driver::back::{self, Target};
 use almach_driver::source::source_of;
+use almach_mem::annotated_to_string;
 
 pub fn run(options: &EmitOptions, style: Style) -> Outcome {
     let program = match Program::open(&options.file, style) {
@@ -42,13 +43,16 @@ fn text(program: &Program, core: Checked<Core>, options: &EmitOptions) -> Result
     if options.stage == Stage::Strategy {
         return Ok(source_of(&strategy));
     }
+    if options.stage == Stage::Mem {
+        return back::memory(&strategy).map(|program| annotated_to_string(&program));
+    }
     let lowered = back::lowered(&strategy, &wanted(&strategy, options)?)?;
     let name = options
         .file
         .file_stem()
         .map_or("program".into(), |stem| stem.to_string_lossy());
     Ok(match options.stage {
-        Stage::Core | Stage::Strategy => String::new(),
+        Stage::Core | Stage::Strategy | Stage::Mem => String::new(),
         Stage::Dpia => lowered.dpia.program().to_string(),
         Stage::Loops => lowered.loops.program().to_string(),
         Stage::Imp => lowered.imp.program().to_string(),

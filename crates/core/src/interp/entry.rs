@@ -255,6 +255,59 @@ fn flatten(value: Value, ty: &Type, values: &mut Values) {
     }
 }
 
+/// Arguments that are known to fit.
+pub(super) fn core_arguments(point: &EntryPoint, sizes: &[i64], args: Vec<Value>) -> Values {
+    let mut values = Values::default();
+    values.scalars.extend(sizes.iter().map(|size| *size as u64));
+    for (param, arg) in point.params.iter().zip(args) {
+        flatten(arg, &param.ty, &mut values);
+    }
+    values
+}
+
+/// Sizes, and arguments as values.
+pub(super) fn separate_arguments(
+    point: &EntryPoint,
+    args: Values,
+) -> Result<(Vec<i64>, Vec<Value>), RuntimeError> {
+    let mut scalars = args.scalars.into_iter();
+    let sizes = scalars
+        .by_ref()
+        .take(point.context.len())
+        .map(|size| size as i64)
+        .collect();
+    let mut boxed = args.boxed.into_iter();
+    let types = point.params.iter().map(|param| &param.ty);
+    let values: Option<Vec<Value>> = types.map(|ty| gather(ty, &mut scalars, &mut boxed)).collect();
+    values.map(|values| (sizes, values)).ok_or_else(|| too_few(point))
+}
+
+/// The sizes of the result, and its values.
+pub(super) fn core_results(
+    point: &EntryPoint,
+    results: Values,
+) -> Result<(Vec<i64>, Vec<Value>), RuntimeError> {
+    let mut scalars = results.scalars.into_iter();
+    let sizes = scalars
+        .by_ref()
+        .take(point.context_results)
+        .map(|size| size as i64)
+        .collect();
+    let mut boxed = results.boxed.into_iter();
+    let types = point.results.iter();
+    let values: Option<Vec<Value>> = types.map(|ty| gather(ty, &mut scalars, &mut boxed)).collect();
+    values.map(|values| (sizes, values)).ok_or_else(|| too_few(point))
+}
+
+fn too_few(point: &EntryPoint) -> RuntimeError {
+    RuntimeError {
+        code: codes::bugs::COMPILER_BUG,
+        span: point.entry.span,
+        message: format!("`{}` gave fewer results than its type says", point.entry.name),
+        notes: Vec::new(),
+    }
+}
+
 /// The results as the one value the user sees.
 pub(super) fn result(point: &EntryPoint, results: Values) -> Result<Value, RuntimeError> {
     let mut scalars = results.scalars.into_iter().skip(point.context_results);
@@ -267,12 +320,7 @@ pub(super) fn result(point: &EntryPoint, results: Values) -> Result<Value, Runti
     match values.map(<[Value; 1]>::try_from) {
         Some(Ok([value])) => Ok(value),
         Some(Err(values)) => Ok(Value::tuple(values)),
-        None => Err(RuntimeError {
-            code: codes::bugs::COMPILER_BUG,
-            span: point.entry.span,
-            message: format!("`{}` gave fewer results than its type says", point.entry.name),
-            notes: Vec::new(),
-        }),
+        None => Err(too_few(point)),
     }
 }
 

@@ -201,6 +201,38 @@ impl Interpreter {
     }
 }
 
+impl Interpreter {
+    /// Arguments of an entry as its function takes them: its sizes, and values of its Core types.
+    pub fn arguments_as_core(
+        &self,
+        entry: &str,
+        args: Vec<Value>,
+    ) -> Result<(Vec<i64>, Vec<Value>), RuntimeError> {
+        let Some(point) = self.entry_point(entry) else {
+            return Err(entry::unknown(entry));
+        };
+        entry::separate_arguments(point, entry::arguments(point, args)?)
+    }
+
+    /// Calls the function of an entry with values that are known to fit its Core types: its sizes, then its arguments. Gives
+    /// the sizes of its result, and its values.
+    pub fn call_as_core(
+        &self,
+        entry: &str,
+        sizes: &[i64],
+        args: Vec<Value>,
+        host: &mut dyn Host,
+    ) -> Result<(Vec<i64>, Vec<Value>), RuntimeError> {
+        let Some(point) = self.entry_point(entry) else {
+            return Err(entry::unknown(entry));
+        };
+        let args = entry::core_arguments(point, sizes, args);
+        let mut machine = Machine::new(&self.code, &self.limits, host);
+        let results = machine.run(point.entry.function.0, args)?;
+        entry::core_results(point, results)
+    }
+}
+
 impl EntryPoint {
     fn new(entry: &Entry, program: &Program) -> Result<EntryPoint, Box<Diagnostic>> {
         let Some(function) = program.functions.get(entry.function.0 as usize) else {

@@ -1,0 +1,426 @@
+//! The checker of memory. It runs after every memory pass; a failure is a bug of the compiler.
+//!
+//! The rules (FUNMEM, Figure 8, and what section 3.4 leaves to the compiler's proofs):
+//!
+//! | rule | says |
+//! | --- | --- |
+//! | MEM-01 | blocks and integers of memory are bound once, and used where they are in scope |
+//! | MEM-02 | a variable has one place per leaf of its type; what is held elsewhere is in no block |
+//! | MEM-03 | a descriptor has the dimensions of its array, up to equality of sizes |
+//! | MEM-04 | a block holds scalars of one type, which is that of the array |
+//! | MEM-05 | what is derived from an array is where its part of that array is |
+//! | MEM-06 | rows that an operation's function takes are where they are in the array |
+//! | MEM-07 | a statement hands on one block or integer per branch; a loop one before and one after each iteration |
+//! | MEM-08 | an array that a statement makes is provably inside its block |
+//! | MEM-09 | two elements of an array that a statement makes provably have different cells |
+//! | MEM-10 | what different iterations of a parallel operation make in one block is provably disjoint |
+//!
+//! That no array is overwritten while somebody needs it is the business of each pass, by proofs of `almach_lmad`, and is tested
+//! by the heap semantics.
+
+mod arrays;
+mod heads;
+
+use crate::derive::{Derived, derive};
+use crate::introduce::same_cells;
+use crate::ir::{Annotated, Home, Kind, Memory, Storage, key};
+use crate::leaves::{Leaf, leaves};
+use almach_base::{Diagnostic, Span, compiler_bug};
+use almach_core::build::{enter_loop, enter_params, enter_pattern};
+use almach_core::typing::Env;
+use almach_core::{Body, Exp, Function, Lambda, Loop, LoopForm, Op, Param, Size, Stmt, Type, Var};
+use almach_lmad::{Lmad, Range, Ranges};
+use almach_prim::{Level, Prim};
+use almach_value::ScalarType;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+/// A rule of the checker; see the list at the top of this file.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Rule {
+    Scope = 1,
+    Places,
+    Dimensions,
+    Elements,
+    Derived,
+    Rows,
+    Heads,
+    InBounds,
+    Injective,
+    Races,
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MEM-{:02}", *self as u8)
+    }
+}
+
+/// What is wrong, by the rule it breaks.
+#[derive(Clone, Debug)]
+pub struct Broken {
+    pub rule: Rule,
+    pub message: String,
+    pub span: Span,
+}
+
+impl Broken {
+    /// For the user: the pass of that name has a bug.
+    pub fn diagnostic(&self, pass: &str) -> Diagnostic {
+        let what = format!("`{pass}` made memory that breaks {}", self.rule);
+        compiler_bug(self.span, what).note(format!("{}: {}", self.rule, self.message))
+    }
+}
+
+type Checked<T> = Result<T, Broken>;
+
+fn broken<T>(rule: Rule, message: impl Into<String>) -> Checked<T> {
+    Err(Broken {
+        rule,
+        message: message.into(),
+        span: Span::NONE,
+    })
+}
+
+/// Checks memory. The program itself is Core's checker's.
+pub fn check(program: &Annotated) -> Checked<()> {
+    let mut checker = Checker {
+        memory: &program.memory,
+        env: Env::new(),
+        blocks: HashMap::new(),
+        integers: HashSet::new(),
+        seen: HashSet::new(),
+        trail: Vec::new(),
+        known: Ranges::unknown(),
+        iterations: Vec::new(),
+        later: Var {
+            id: program.memory.next_var,
+            name: "later".into(),
+        },
+    };
+    for (id, function) in program.core.functions.iter().enumerate() {
+        checker.function(id, function)?;
+    }
+    Ok(())
+}
+
+struct BlockInfo {
+    element: ScalarType,
+    /// Where it is known before.
+    cells: Option<Size>,
+    /// How many parallel operations are around it.
+    depth: usize,
+}
+
+/// A parallel operation that is around.
+struct Iteration {
+    index: Var,
+    count: Size,
+}
+
+struct Checker<'a> {
+    memory: &'a Memory,
+    env: Env,
+    blocks: HashMap<Var, BlockInfo>,
+    integers: HashSet<Var>,
+    seen: HashSet<Var>,
+    trail: Vec<Var>,
+    known: Ranges<Var>,
+    iterations: Vec<Iteration>,
+    /// A variable that occurs nowhere.
+    later: Var,
+}
+
+impl Checker<'_> {
+    fn function(&mut self, id: usize, function: &Function) -> Checked<()> {
+        let Some(memory) = self.memory.functions.get(id) else {
+            return broken(Rule::Heads, format!("`{}` has no memory", function.name));
+        };
+        let mark = self.trail.len();
+        self.params(&function.context, &function.params);
+        for (var, kind) in &memory.context {
+            self.bind_memory(var, *kind, None)?;
+        }
+        for param in &function.params {
+            self.places(param)?;
+        }
+        self.stmts(&function.body)?;
+        self.results(function, memory)?;
+        self.leave(mark);
+        Ok(())
+    }
+
+    fn stmts(&mut self, body: &Body) -> Checked<()> {
+        body.stmts.iter().try_for_each(|stmt| {
+            self.stmt(stmt).map_err(|broken| Broken {
+                span: if broken.span.is_none() {
+                    stmt.span
+                } else {
+                    broken.span
+                },
+                ..broken
+            })
+        })
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) -> Checked<()> {
+        for alloc in key(stmt)
+            .and_then(|key| self.memory.allocs.get(key))
+            .into_iter()
+            .flatten()
+        {
+            self.in_scope(&alloc.cells)?;
+            self.bind_memory(
+                &alloc.block,
+                Kind::Block(alloc.element),
+                Some(alloc.cells.clone()),
+            )?;
+        }
+        let ends = self.nested(stmt)?;
+        self.pattern(stmt);
+        self.head(stmt, &ends)?;
+        for value in &stmt.pattern.values {
+            self.places(value)?;
+        }
+        self.statement_arrays(stmt)
+    }
+
+    /// Checks the bodies of a statement, and what its head gives at their ends.
+    fn nested(&mut self, stmt: &Stmt) -> Checked<usize> {
+        let mark = self.trail.len();
+        let mut count = 0;
+        match &stmt.exp {
+            Exp::If { then, otherwise, .. } => {
+                for body in [then, otherwise] {
+                    self.branch(stmt, &mut count, &[], &[], body)?;
+                }
+            }
+            Exp::Case { arms, default, .. } => {
+                for arm in arms {
+                    self.branch(stmt, &mut count, &arm.context, &arm.fields, &arm.body)?;
+                }
+                if let Some(body) = default {
+                    self.branch(stmt, &mut count, &[], &[], body)?;
+                }
+            }
+            Exp::Loop(looped) => {
+                self.looped(stmt, looped)?;
+                count = 2;
+            }
+            Exp::Op(op) => {
+                for function in &op.functions {
+                    self.operation(stmt, op, function)?;
+                }
+            }
+            _ => {}
+        }
+        self.leave(mark);
+        Ok(count)
+    }
+
+    fn branch(
+        &mut self,
+        stmt: &Stmt,
+        at: &mut usize,
+        context: &[Var],
+        fields: &[Param],
+        body: &Body,
+    ) -> Checked<()> {
+        let (mark, facts) = (self.trail.len(), self.env.mark());
+        self.params(context, fields);
+        for field in fields {
+            self.places(field)?;
+        }
+        self.stmts(body)?;
+        self.given_at(stmt, *at)?;
+        *at += 1;
+        self.env.rewind_facts(facts);
+        self.leave(mark);
+        Ok(())
+    }
+
+    fn looped(&mut self, stmt: &Stmt, looped: &Loop) -> Checked<()> {
+        self.given_at(stmt, 0)?;
+        let facts = self.env.mark();
+        enter_loop(&mut self.env, looped);
+        for (var, _) in &looped.context {
+            self.core_integer(var);
+        }
+        let head = key(stmt).and_then(|key| self.memory.heads.get(key));
+        for item in head.into_iter().flat_map(|head| &head.items) {
+            match &item.inside {
+                Some(inside) => self.bind_memory(inside, item.kind, None)?,
+                None => {
+                    return broken(
+                        Rule::Heads,
+                        format!("a loop hands on `{}`, which it does not hold", item.var),
+                    );
+                }
+            }
+        }
+        for (param, _) in &looped.params {
+            self.core_var(param);
+            self.places(param)?;
+        }
+        match &looped.form {
+            LoopForm::For { index, bound } => {
+                self.core_var(index);
+                if let Ok(bound) = self.env.size(bound) {
+                    self.known.set(index.var.clone(), Range::below(&bound));
+                }
+            }
+            LoopForm::While(condition) => {
+                let mark = self.trail.len();
+                self.stmts(condition)?;
+                self.leave(mark);
+            }
+        }
+        self.stmts(&looped.body)?;
+        self.given_at(stmt, 1)?;
+        self.env.rewind_facts(facts);
+        Ok(())
+    }
+
+    fn operation(&mut self, stmt: &Stmt, op: &Op, function: &Lambda) -> Checked<()> {
+        let (mark, facts) = (self.trail.len(), self.env.mark());
+        let index = key(stmt)
+            .and_then(|key| self.memory.heads.get(key))
+            .and_then(|head| head.index.clone());
+        let parallel = op.prim == Prim::Map && op.annotation.level != Some(Level::Seq);
+        if let Some(index) = &index {
+            self.bind_memory(index, Kind::Integer, None)?;
+            if let Some(count) = self.count(op) {
+                self.known.set(index.clone(), Range::below(&count));
+                if parallel {
+                    self.iterations.push(Iteration {
+                        index: index.clone(),
+                        count,
+                    });
+                }
+            }
+        }
+        let pushed = parallel && index.is_some() && self.count(op).is_some();
+        self.params(&function.context, &function.params);
+        for param in &function.params {
+            self.places(param)?;
+        }
+        self.rows(op, function, index.as_ref())?;
+        self.stmts(&function.body)?;
+        if pushed {
+            self.iterations.pop();
+        }
+        self.env.rewind_facts(facts);
+        self.leave(mark);
+        Ok(())
+    }
+
+    /// How many iterations there are.
+    fn count(&self, op: &Op) -> Option<Size> {
+        let array = match op.prim {
+            Prim::Map | Prim::Filter | Prim::Partition => op.args.first()?,
+            Prim::Reduce | Prim::ReduceComm | Prim::ReduceSeq | Prim::Scan | Prim::ScanExclusive => {
+                op.args.get(1)?
+            }
+            Prim::ReduceByIndex => op.args.last()?,
+            _ => return None,
+        };
+        match self.env.atom_type(array).ok()? {
+            Type::Array(almach_core::Dim::Size(size), _) => Some(size),
+            _ => None,
+        }
+    }
+
+    fn params(&mut self, context: &[Var], params: &[Param]) {
+        enter_params(&mut self.env, context, params);
+        context.iter().for_each(|var| self.core_integer(var));
+        params.iter().for_each(|param| self.core_var(param));
+    }
+
+    fn pattern(&mut self, stmt: &Stmt) {
+        enter_pattern(&mut self.env, &stmt.pattern, &stmt.exp);
+        stmt.pattern.context.iter().for_each(|var| self.core_integer(var));
+        stmt.pattern.values.iter().for_each(|value| self.core_var(value));
+    }
+
+    fn core_integer(&mut self, var: &Var) {
+        self.known.set(var.clone(), Range::natural());
+        self.integers.insert(var.clone());
+        self.trail.push(var.clone());
+    }
+
+    fn core_var(&mut self, param: &Param) {
+        if matches!(&param.ty, Type::Scalar(ty) if ty.is_integer()) {
+            self.integers.insert(param.var.clone());
+            self.trail.push(param.var.clone());
+        }
+        // Sizes of arrays are not negative.
+        param.ty.for_each_dim(&mut |dim| {
+            if let almach_core::Dim::Size(size) = dim
+                && let Some(var) = self.env.normalise_size(size).as_var()
+                && self.known.range(var).lower.is_none()
+            {
+                self.known.set(var.clone(), Range::natural());
+            }
+        });
+    }
+
+    fn bind_memory(&mut self, var: &Var, kind: Kind, cells: Option<Size>) -> Checked<()> {
+        if !self.seen.insert(var.clone()) {
+            return broken(Rule::Scope, format!("`{var}` is bound twice"));
+        }
+        match kind {
+            Kind::Block(element) => {
+                let depth = self.iterations.len();
+                self.blocks.insert(
+                    var.clone(),
+                    BlockInfo {
+                        element,
+                        cells,
+                        depth,
+                    },
+                );
+            }
+            Kind::Integer => {
+                self.integers.insert(var.clone());
+            }
+        }
+        self.trail.push(var.clone());
+        Ok(())
+    }
+
+    fn leave(&mut self, mark: usize) {
+        for var in self.trail.drain(mark.min(self.trail.len())..) {
+            self.integers.remove(&var);
+            self.blocks.remove(&var);
+        }
+    }
+
+    fn in_scope(&self, size: &Size) -> Checked<()> {
+        match size.free_vars().find(|var| !self.integers.contains(var)) {
+            Some(var) => broken(Rule::Scope, format!("`{var}` is not in scope in `{size}`")),
+            None => Ok(()),
+        }
+    }
+
+    fn block(&self, var: &Var) -> Checked<&BlockInfo> {
+        self.blocks.get(var).map_or_else(
+            || broken(Rule::Scope, format!("the block `{var}` is not in scope")),
+            Ok,
+        )
+    }
+
+    fn normalised(&self, lmad: &Lmad<Var>) -> Lmad<Var> {
+        let size = |size: &Size| self.env.normalise_size(size);
+        Lmad {
+            offset: size(&lmad.offset),
+            dims: lmad
+                .dims
+                .iter()
+                .map(|dim| almach_lmad::Dim {
+                    length: size(&dim.length),
+                    stride: size(&dim.stride),
+                })
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Places of variables: their form, where derived arrays are, and proofs about those that statements make.
+
+use super::{Checked, Checker, Derived, Home, Leaf, Rule, Storage, broken, derive, leaves, same_cells};
+use almach_core::{Atom, Exp, Lambda, Op, Param, Size, Stmt, Var};
+use almach_lmad::{Lmad, Range, Verdict, injective, iterations_disjoint};
+use almach_prim::Prim;
+
+impl Checker<'_> {
+    pub(super) fn places(&self, param: &Param) -> Checked<()> {
+        let wanted = leaves(&self.env.normalise(&param.ty));
+        let found = self.memory.storage.get(&param.var).map_or(&[][..], Vec::as_slice);
+        if wanted.len() != found.len() {
+            let message = format!(
+                "`{}` has {} places for {} leaves",
+                param.var,
+                found.len(),
+                wanted.len()
+            );
+            return broken(Rule::Places, message);
+        }
+        for (leaf, storage) in wanted.iter().zip(found) {
+            if let Storage::Placed(home) = storage {
+                self.home(param, leaf, home)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn home(&self, param: &Param, leaf: &Leaf, home: &Home) -> Checked<()> {
+        let Leaf::Cells { element, .. } = leaf else {
+            return broken(
+                Rule::Places,
+                format!("`{}` is held elsewhere, not in `{}`", param.var, home.block),
+            );
+        };
+        let block = self.block(&home.block)?;
+        if block.element != *element {
+            let message = format!(
+                "`{}` has other elements than its block `{}`",
+                param.var, home.block
+            );
+            return broken(Rule::Elements, message);
+        }
+        let lengths: Vec<Size> = self
+            .normalised(&home.lmad)
+            .dims
+            .into_iter()
+            .map(|dim| dim.length)
+            .collect();
+        if lengths != leaf.shape() {
+            let message = format!(
+                "`{}` does not have the shape of its descriptor `{}`",
+                param.var, home.lmad
+            );
+            return broken(Rule::Dimensions, message);
+        }
+        let parts = home.lmad.dims.iter().flat_map(|dim| [&dim.length, &dim.stride]);
+        parts
+            .chain([&home.lmad.offset])
+            .try_for_each(|part| self.in_scope(part))
+    }
+
+    /// MEM-05 for what is derived, MEM-08 to MEM-10 for what is made.
+    pub(super) fn statement_arrays(&self, stmt: &Stmt) -> Checked<()> {
+        if let [value] = stmt.pattern.values.as_slice()
+            && let Derived::Same(expected) = derive(&stmt.exp, &value.ty, self.memory, &self.env)
+        {
+            let found = self.memory.storage.get(&value.var).map_or(&[][..], Vec::as_slice);
+            let same =
+                expected.len() == found.len() && expected.iter().zip(found).all(|(a, b)| self.same(a, b));
+            return match same {
+                true => Ok(()),
+                false => broken(
+                    Rule::Derived,
+                    format!("`{}` is not where what it is derived from is", value.var),
+                ),
+            };
+        }
+        if matches!(
+            &stmt.exp,
+            Exp::If { .. } | Exp::Case { .. } | Exp::Loop(_) | Exp::Call { .. }
+        ) {
+            return Ok(());
+        }
+        for value in &stmt.pattern.values {
+            for storage in self.memory.storage.get(&value.var).into_iter().flatten() {
+                if let Storage::Placed(home) = storage {
+                    self.made(&value.var, home)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn same(&self, a: &Storage, b: &Storage) -> bool {
+        match (a, b) {
+            (Storage::Placed(a), Storage::Placed(b)) => {
+                a.block == b.block && same_cells(&self.normalised(&a.lmad), &self.normalised(&b.lmad))
+            }
+            (a, b) => a == b,
+        }
+    }
+
+    fn made(&self, var: &Var, home: &Home) -> Checked<()> {
+        let block = self.block(&home.block)?;
+        let lmad = self.normalised(&home.lmad);
+        let whole = Lmad::row_major(
+            Size::zero(),
+            &lmad.dims.iter().map(|dim| dim.length.clone()).collect::<Vec<_>>(),
+        );
+        if let Some(cells) = &block.cells {
+            let cells = self.env.normalise_size(cells);
+            let count = lmad.dims.iter().fold(Size::one(), |all, dim| all * &dim.length);
+            let fills = count == cells && same_cells(&lmad, &whole);
+            if !fills && !self.inside(&lmad, &cells) {
+                return broken(
+                    Rule::InBounds,
+                    format!("`{var}` at `{lmad}` may leave its block of {cells} cells"),
+                );
+            }
+        }
+        if !same_cells(&lmad, &whole) && injective(&lmad, &self.known).is_none() {
+            return broken(
+                Rule::Injective,
+                format!("two elements of `{var}` at `{lmad}` may share a cell"),
+            );
+        }
+        for iteration in self.iterations.iter().skip(block.depth) {
+            let range = Range::below(&iteration.count);
+            let verdict =
+                iterations_disjoint(&iteration.index, &range, &self.later, (&lmad, &lmad), &self.known);
+            if !matches!(verdict, Verdict::Disjoint(_)) {
+                let message = format!(
+                    "iterations of `{}` may both write `{var}` at `{lmad}`",
+                    iteration.index
+                );
+                return broken(Rule::Races, message);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all cells are provably in a block of that many.
+    fn inside(&self, lmad: &Lmad<Var>, cells: &Size) -> bool {
+        let mut known = self.known.clone();
+        for dim in &lmad.dims {
+            known.assume_nonneg(&dim.length - &Size::one());
+        }
+        let (mut least, mut most) = (lmad.offset.clone(), lmad.offset.clone());
+        for dim in &lmad.dims {
+            let last = &dim.stride * &(&dim.length - &Size::one());
+            if known.is_nonneg(&dim.stride) {
+                most = most + last;
+            } else if known.is_nonneg(&-&dim.stride) {
+                least = least + last;
+            } else {
+                return false;
+            }
+        }
+        known.is_nonneg(&least) && known.is_less(&most, cells)
+    }
+
+    /// MEM-06.
+    pub(super) fn rows(&self, op: &Op, function: &Lambda, index: Option<&Var>) -> Checked<()> {
+        let (first, arrays): (usize, &[Atom]) = match op.prim {
+            Prim::Map | Prim::Filter | Prim::Partition => (0, &op.args),
+            Prim::Reduce | Prim::ReduceComm | Prim::ReduceSeq | Prim::Scan | Prim::ScanExclusive => {
+                (1, op.args.get(1..).unwrap_or_default())
+            }
+            _ => return Ok(()),
+        };
+        for (param, array) in function.params.iter().skip(first).zip(arrays) {
+            let found = self.memory.storage.get(&param.var).map_or(&[][..], Vec::as_slice);
+            let rows = self.rows_of(array, index);
+            for (storage, row) in found.iter().zip(rows) {
+                if let Storage::Placed(home) = storage
+                    && !row
+                        .is_some_and(|row| self.same(&Storage::Placed(home.clone()), &Storage::Placed(row)))
+                {
+                    return broken(Rule::Rows, format!("`{}` is not where its row is", param.var));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn rows_of(&self, array: &Atom, index: Option<&Var>) -> Vec<Option<Home>> {
+        let ty = self.env.atom_type(array);
+        let found = ty.map_or_else(|_| Vec::new(), |ty| leaves(&ty));
+        let pairs = found.iter().zip(self.memory.of(array));
+        let rows = pairs.filter(|(leaf, _)| matches!(leaf, Leaf::Cells { dims, .. } if dims.len() > 1));
+        rows.map(|(_, storage)| {
+            let home = storage.home()?;
+            Some(Home {
+                block: home.block.clone(),
+                lmad: home.lmad.index(&Size::var(index?.clone()))?,
+            })
+        })
+        .collect()
+    }
+}

@@ -1,0 +1,89 @@
+//! What statements and functions hand on beside their values.
+
+use super::{Checked, Checker, Rule, broken};
+use crate::ir::{FunctionMemory, Given, Item, Kind, key};
+use crate::leaves::{Leaf, leaves};
+use almach_core::{Exp, Function, Stmt};
+
+impl Checker<'_> {
+    /// A statement's own bindings, after its bodies.
+    pub(super) fn head(&mut self, stmt: &Stmt, ends: &usize) -> Checked<()> {
+        let Some(head) = key(stmt).and_then(|key| self.memory.heads.get(key)) else {
+            return Ok(());
+        };
+        let makes = !matches!(&stmt.exp, Exp::If { .. } | Exp::Case { .. } | Exp::Loop(_));
+        for item in &head.items {
+            let expected = if makes { 0 } else { *ends };
+            if item.given.len() != expected {
+                let message = format!(
+                    "`{}` is given {} times, not {expected}",
+                    item.var,
+                    item.given.len()
+                );
+                return broken(Rule::Heads, message);
+            }
+            self.bind_memory(&item.var, item.kind, None)?;
+        }
+        Ok(())
+    }
+
+    /// What is given at the end of a body, in its scope.
+    pub(super) fn given_at(&self, stmt: &Stmt, at: usize) -> Checked<()> {
+        let head = key(stmt).and_then(|key| self.memory.heads.get(key));
+        for item in head.into_iter().flat_map(|head| &head.items) {
+            match item.given.get(at) {
+                Some(given) => self.given(item, given)?,
+                None => return broken(Rule::Heads, format!("`{}` is not given at every end", item.var)),
+            }
+        }
+        Ok(())
+    }
+
+    fn given(&self, item: &Item, given: &Given) -> Checked<()> {
+        match (item.kind, given) {
+            (Kind::Block(element), Given::Block(block)) => match self.block(block)?.element == element {
+                true => Ok(()),
+                false => broken(
+                    Rule::Elements,
+                    format!("`{}` and `{block}` have different elements", item.var),
+                ),
+            },
+            (Kind::Block(_), Given::Alloc(cells)) => self.in_scope(cells),
+            (Kind::Integer, Given::Integer(value)) => self.in_scope(value),
+            _ => broken(
+                Rule::Heads,
+                format!("`{}` is given something of another kind", item.var),
+            ),
+        }
+    }
+
+    /// The blocks of a function's results, at its end.
+    pub(super) fn results(&mut self, function: &Function, memory: &FunctionMemory) -> Checked<()> {
+        let wanted: Vec<Leaf> = function.result.types.iter().flat_map(leaves).collect();
+        let cells: Vec<&Leaf> = wanted.iter().filter(|leaf| **leaf != Leaf::Held).collect();
+        if cells.len() != memory.results.len() {
+            let message = format!(
+                "`{}` has {} blocks for {} arrays",
+                function.name,
+                memory.results.len(),
+                cells.len()
+            );
+            return broken(Rule::Heads, message);
+        }
+        for (item, leaf) in memory.results.iter().zip(cells) {
+            let [given] = item.given.as_slice() else {
+                return broken(Rule::Heads, format!("`{}` is not given once", item.var));
+            };
+            self.given(item, given)?;
+            if !matches!((item.kind, leaf), (Kind::Block(found), Leaf::Cells { element, .. }) if found == *element)
+            {
+                return broken(
+                    Rule::Elements,
+                    format!("`{}` has other elements than its array", item.var),
+                );
+            }
+            self.bind_memory(&item.var, item.kind, None)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,319 @@
+//! Branches, loops and calls.
+
+use super::items::{Item, Place, Stored, keep, shape};
+use super::{Bound, MAX_DEPTH, Ran, Run, Stop, fault};
+use crate::ir::{Home, Kind, Storage};
+use almach_core::{Arm, Atom, Body, FunId, Loop, LoopForm, Param, Stmt, Type};
+use almach_value::{Scalar, ScalarType, Value};
+use std::collections::HashSet;
+
+/// A function's results, with the blocks of their leaves.
+pub(super) type Results = Vec<(Item, Vec<usize>)>;
+
+impl Run<'_> {
+    pub(super) fn branch(&mut self, stmt: &Stmt, at: usize, body: &Body) -> Ran<()> {
+        let (sizes, values) = self.body(body)?;
+        let items = self.items(stmt);
+        let mut bound = Vec::new();
+        for item in &items {
+            bound.push((item.var.clone(), self.given(item, at)?));
+        }
+        self.bind_context(&stmt.pattern.context, &sizes);
+        for (var, what) in bound {
+            self.bind(&var, what);
+        }
+        self.bind_values(stmt, values)
+    }
+
+    /// Results of a body arrive at the places of the pattern.
+    pub(super) fn bind_values(&mut self, stmt: &Stmt, values: Vec<Item>) -> Ran<()> {
+        for (param, item) in stmt.pattern.values.iter().zip(values) {
+            let storage = self.storage(&param.var);
+            let item = self.arrive(item, &param.ty, &storage)?;
+            self.vars.insert(param.var.clone(), item);
+        }
+        Ok(())
+    }
+
+    pub(super) fn case(
+        &mut self,
+        stmt: &Stmt,
+        scrutinee: &Atom,
+        arms: &[Arm],
+        default: Option<&Body>,
+    ) -> Ran<()> {
+        let Item::Plain(value) = self.atom(scrutinee)? else {
+            return fault("a `case` on what is no datum");
+        };
+        let (constructor, fields) = match &value {
+            Value::Sum(sum) => (sum.constructor, sum.fields.to_vec()),
+            Value::Datum(datum) => (datum.constructor(), datum.fields()),
+            other => return fault(format!("a `case` on a {}", other.kind())),
+        };
+        let Some(at) = arms.iter().position(|arm| arm.constructor == constructor) else {
+            return match default {
+                Some(body) => self.branch(stmt, arms.len(), body),
+                None => fault("a `case` without the arm it needs"),
+            };
+        };
+        let Some(arm) = arms.get(at) else {
+            return fault("a `case` without the arm it needs");
+        };
+        for (param, value) in arm.fields.iter().zip(fields) {
+            let item = keep(value, &param.ty, None);
+            self.bind_sizes(&arm.context, &param.ty, &item)?;
+            self.vars.insert(param.var.clone(), item);
+        }
+        self.branch(stmt, at, &arm.body)
+    }
+
+    pub(super) fn looped(&mut self, stmt: &Stmt, looped: &Loop) -> Ran<()> {
+        let bound = match &looped.form {
+            LoopForm::For { bound, .. } => Some(self.integer(bound)?),
+            LoopForm::While(_) => None,
+        };
+        let sizes: Ran<Vec<i64>> = looped
+            .context
+            .iter()
+            .map(|(_, atom)| self.integer(atom))
+            .collect();
+        let values: Ran<Vec<Item>> = looped.params.iter().map(|(_, atom)| self.atom(atom)).collect();
+        self.state(stmt, looped, 0, (sizes?, values?))?;
+        let mut count = 0;
+        loop {
+            self.steps = self.steps.checked_sub(1).ok_or(Stop::Budget)?;
+            match &looped.form {
+                LoopForm::For { index, .. } => {
+                    if bound.is_none_or(|bound| count >= bound) {
+                        break;
+                    }
+                    let scalar = counter(count, index);
+                    self.vars
+                        .insert(index.var.clone(), Item::Plain(Value::Scalar(scalar)));
+                }
+                LoopForm::While(condition) => {
+                    let (_, values) = self.body(condition)?;
+                    if values.first().and_then(Item::scalar) != Some(Scalar::Bool(true)) {
+                        break;
+                    }
+                }
+            }
+            let next = self.body(&looped.body)?;
+            self.state(stmt, looped, 1, next)?;
+            count += 1;
+        }
+        self.after_loop(stmt, looped)
+    }
+
+    /// The state before the first iteration, or after another.
+    fn state(
+        &mut self,
+        stmt: &Stmt,
+        looped: &Loop,
+        at: usize,
+        (sizes, values): (Vec<i64>, Vec<Item>),
+    ) -> Ran<()> {
+        let mut bound = Vec::new();
+        for item in self.items(stmt) {
+            let what = self.given(&item, at)?;
+            bound.extend(item.inside.map(|inside| (inside, what)));
+        }
+        for ((var, _), size) in looped.context.iter().zip(&sizes) {
+            self.bind(var, Bound::Integer(*size));
+        }
+        for (var, what) in bound {
+            self.bind(&var, what);
+        }
+        for ((param, _), item) in looped.params.iter().zip(values) {
+            let storage = self.storage(&param.var);
+            let item = self.arrive(item, &param.ty, &storage)?;
+            self.vars.insert(param.var.clone(), item);
+        }
+        Ok(())
+    }
+
+    fn after_loop(&mut self, stmt: &Stmt, looped: &Loop) -> Ran<()> {
+        let sizes: Ran<Vec<i64>> = looped
+            .context
+            .iter()
+            .map(|(var, _)| self.integer(&Atom::Var(var.clone())))
+            .collect();
+        self.bind_context(&stmt.pattern.context, &sizes?);
+        for item in self.items(stmt) {
+            let Some(inside) = &item.inside else {
+                return fault("a loop hands on what it does not hold");
+            };
+            let what = match item.kind {
+                Kind::Block(_) => self.labels.get(inside).map(|label| Bound::Block(*label)),
+                Kind::Integer => Some(Bound::Integer(self.integer(&Atom::Var(inside.clone()))?)),
+            };
+            match what {
+                Some(what) => self.bind(&item.var, what),
+                None => return fault(format!("the block `{inside}` is not there yet")),
+            }
+        }
+        let values: Ran<Vec<Item>> = looped
+            .params
+            .iter()
+            .map(|(param, _)| self.atom(&Atom::Var(param.var.clone())))
+            .collect();
+        self.bind_values(stmt, values?)
+    }
+
+    pub(super) fn call(&mut self, id: FunId, sizes: &[i64], args: Vec<Item>) -> Ran<(Vec<i64>, Results)> {
+        let program = self.program;
+        let at = id.0 as usize;
+        let (Some(function), Some(memory)) =
+            (program.core.functions.get(at), program.memory.functions.get(at))
+        else {
+            return fault("a function that does not exist");
+        };
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(Stop::Budget);
+        }
+        let vars = std::mem::take(&mut self.vars);
+        let labels = std::mem::take(&mut self.labels);
+        self.bind_context(&function.context, sizes);
+        // Types of parameters may mention other parameters.
+        for (param, item) in function.params.iter().zip(&args) {
+            if param.ty == Type::I64 {
+                self.vars.insert(param.var.clone(), item.clone());
+            }
+        }
+        for (param, item) in function.params.iter().zip(args) {
+            let item = self.parameter(param, item)?;
+            self.vars.insert(param.var.clone(), item);
+        }
+        let (sizes, values) = self.body(&function.body)?;
+        let mut blocks = Vec::new();
+        for item in &memory.results {
+            match self.given(item, 0)? {
+                Bound::Block(label) => blocks.push(label),
+                Bound::Integer(_) => return fault("a result's block is an integer"),
+            }
+        }
+        let mut results = Vec::new();
+        let mut left = blocks.into_iter();
+        for (item, ty) in values.into_iter().zip(&function.result.types) {
+            results.push(self.result(item, ty, &mut left)?);
+        }
+        self.vars = vars;
+        self.labels = labels;
+        self.depth -= 1;
+        Ok((sizes, results))
+    }
+
+    /// A result fills its block.
+    fn result(
+        &mut self,
+        item: Item,
+        ty: &Type,
+        left: &mut dyn Iterator<Item = usize>,
+    ) -> Ran<(Item, Vec<usize>)> {
+        let held: Vec<bool> = crate::leaves::leaves(ty)
+            .iter()
+            .map(|leaf| *leaf == crate::leaves::Leaf::Held)
+            .collect();
+        let mut held = held.into_iter();
+        let mut blocks = Vec::new();
+        let item = self.arrive_at(item, ty, &mut |_, stored| {
+            if held.next() == Some(true) {
+                return Ok(None);
+            }
+            let Some(block) = left.next() else {
+                return fault("a result without a block");
+            };
+            blocks.push(block);
+            Ok(Some(Place::row_major(block, &shape_of(stored))))
+        })?;
+        Ok((item, blocks))
+    }
+
+    pub(super) fn called(&mut self, stmt: &Stmt, sizes: &[i64], results: Results) -> Ran<()> {
+        self.bind_context(&stmt.pattern.context, sizes);
+        let blocks: Vec<usize> = results
+            .iter()
+            .flat_map(|(_, blocks)| blocks.iter().copied())
+            .collect();
+        for (item, block) in self.items(stmt).iter().zip(blocks) {
+            self.bind(&item.var, Bound::Block(block));
+        }
+        let values = results.into_iter().map(|(item, _)| item).collect();
+        self.bind_values(stmt, values)
+    }
+
+    /// An argument is passed where it is if the parameter can be there, else in a block of its own.
+    fn parameter(&mut self, param: &Param, item: Item) -> Ran<Item> {
+        let storage = self.storage(&param.var);
+        let mut leaves = Vec::new();
+        item.for_each_leaf(&mut |leaf| leaves.push(leaf.clone()));
+        for (leaf, storage) in leaves.iter().zip(&storage) {
+            let Storage::Placed(home) = storage else {
+                continue;
+            };
+            if let Stored::Placed(place) = leaf {
+                self.unify(home, place);
+                if self.place(home)?.same(place) {
+                    continue;
+                }
+            }
+            let shape = shape_of(leaf);
+            let element = self.element_type(leaf)?;
+            let label = self.allocate(&home.block, element, shape.iter().product())?;
+            let place = Place::row_major(label, &shape);
+            self.unify(home, &place);
+            if let Stored::Kept(kept) = leaf {
+                self.write(&place, &kept.array, &HashSet::new())?;
+            }
+        }
+        self.arrive(item, &param.ty, &storage)
+    }
+
+    fn element_type(&self, leaf: &Stored) -> Ran<ScalarType> {
+        let element = match leaf {
+            Stored::Placed(place) => self.heap.get(place.block).map(|block| block.element),
+            Stored::Kept(kept) => super::items::scalars(&kept.array).map(almach_value::Buffer::ty),
+        };
+        element.map_or_else(|| fault("an array of what has no cells"), Ok)
+    }
+
+    /// Gives the variables of a parameter's home their values.
+    fn unify(&mut self, home: &Home, place: &Place) {
+        self.labels.insert(home.block.clone(), place.block);
+        let strides = home
+            .lmad
+            .dims
+            .iter()
+            .zip(&place.dims)
+            .map(|(dim, (_, stride))| (&dim.stride, *stride));
+        for (part, value) in strides.chain([(&home.lmad.offset, place.offset)]) {
+            if let Some(var) = part.as_var()
+                && !self.vars.contains_key(var)
+            {
+                self.bind(&var.clone(), Bound::Integer(value));
+            }
+        }
+    }
+}
+
+fn shape_of(stored: &Stored) -> Vec<i64> {
+    match stored {
+        Stored::Placed(place) => place.dims.iter().map(|dim| dim.0).collect(),
+        Stored::Kept(kept) => shape(&kept.array),
+    }
+}
+
+/// The counter of a loop, of its type.
+fn counter(count: i64, index: &Param) -> Scalar {
+    match index.ty {
+        Type::Scalar(ScalarType::I8) => Scalar::I8(count as i8),
+        Type::Scalar(ScalarType::I16) => Scalar::I16(count as i16),
+        Type::Scalar(ScalarType::I32) => Scalar::I32(count as i32),
+        Type::Scalar(ScalarType::U8) => Scalar::U8(count as u8),
+        Type::Scalar(ScalarType::U16) => Scalar::U16(count as u16),
+        Type::Scalar(ScalarType::U32) => Scalar::U32(count as u32),
+        Type::Scalar(ScalarType::U64) => Scalar::U64(count as u64),
+        _ => Scalar::I64(count),
+    }
+}

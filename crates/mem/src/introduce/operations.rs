@@ -1,0 +1,157 @@
+//! Operations with functions: the functions see rows where they are in the array, and accumulate in a block.
+
+use super::{Introduce, stays_a_view};
+use crate::ir::Storage;
+use crate::leaves::Leaf;
+use almach_core::{Atom, Lambda, Op, Stmt, Var};
+use almach_prim::Prim;
+
+impl Introduce {
+    pub(super) fn operation(&mut self, stmt: &Stmt, op: &Op) {
+        if stays_a_view(op) && !matches!(op.prim, Prim::ToGlobal | Prim::ToLocal | Prim::ToPrivate) {
+            return self.operation_as_view(stmt, op);
+        }
+        let index = self.memory.fresh("i");
+        let mark = self.bound.len();
+        self.in_scope(&index);
+        let [function] = op.functions.as_slice() else {
+            self.bind_pattern(stmt);
+            return self.held(&stmt.pattern);
+        };
+        match op.prim {
+            Prim::Reduce | Prim::ReduceComm | Prim::ReduceSeq => {
+                let state = self.accumulator(stmt, function);
+                self.leave_index(mark, &index);
+                self.with_index(&index, |pass| {
+                    pass.rows(function, op.args.get(1..).unwrap_or_default(), 1, &index);
+                    pass.lambda(function);
+                });
+                self.bind_pattern(stmt);
+                self.reduced(stmt, state);
+            }
+            Prim::Scan | Prim::ScanExclusive | Prim::ReduceByIndex => {
+                self.accumulator(stmt, function);
+                self.leave_index(mark, &index);
+                let arrays = op.args.last().map(std::slice::from_ref).unwrap_or_default();
+                self.with_index(&index, |pass| {
+                    pass.rows(function, arrays, 1, &index);
+                    pass.lambda(function);
+                });
+                self.bind_pattern(stmt);
+                self.manifest(stmt);
+            }
+            Prim::ToGlobal | Prim::ToLocal | Prim::ToPrivate => {
+                for (param, arg) in function.params.iter().zip(&op.args) {
+                    let storage = self.memory.of(arg).to_vec();
+                    self.store(&param.var, storage);
+                }
+                self.lambda(function);
+                self.leave(mark);
+                self.bind_pattern(stmt);
+                self.manifest(stmt);
+            }
+            _ => {
+                self.rows(function, &op.args, 0, &index);
+                self.lambda(function);
+                self.leave(mark);
+                self.bind_pattern(stmt);
+                self.manifest(stmt);
+            }
+        }
+        self.set_index(stmt, index);
+    }
+
+    /// Blocks of accumulators stay in scope after the index has left it.
+    fn leave_index(&mut self, mark: usize, index: &Var) {
+        self.scope.remove(index);
+        if self.bound.get(mark) == Some(index) {
+            self.bound.remove(mark);
+        }
+    }
+
+    fn with_index(&mut self, index: &Var, inside: impl FnOnce(&mut Introduce)) {
+        let mark = self.bound.len();
+        self.in_scope(index);
+        inside(self);
+        self.leave(mark);
+    }
+
+    fn set_index(&mut self, stmt: &Stmt, index: Var) {
+        if self.unplaced == 0
+            && let Some(key) = crate::ir::key(stmt)
+        {
+            self.memory.heads.entry(key.clone()).or_default().index = Some(index);
+        }
+    }
+
+    /// A view's functions run when its elements are read, wherever that is: nothing inside is in a block.
+    fn operation_as_view(&mut self, stmt: &Stmt, op: &Op) {
+        self.unplaced += 1;
+        for function in &op.functions {
+            for param in &function.params {
+                let storage = crate::leaves::leaves(&param.ty)
+                    .iter()
+                    .map(|_| Storage::Held)
+                    .collect();
+                self.store(&param.var, storage);
+            }
+            self.lambda(function);
+        }
+        self.unplaced -= 1;
+        self.bind_pattern(stmt);
+        for value in &stmt.pattern.values {
+            let leaves = self.leaves(&value.ty);
+            let storage = leaves.iter().map(|leaf| match leaf {
+                Leaf::Cells { .. } if self.unplaced == 0 => Storage::View,
+                _ => Storage::Held,
+            });
+            self.store(&value.var, storage.collect());
+        }
+    }
+
+    fn lambda(&mut self, function: &Lambda) {
+        self.inside(&function.context, &function.params, &function.body, |_| ());
+    }
+
+    /// Parameters from `first` on are rows of the arrays.
+    fn rows(&mut self, function: &Lambda, arrays: &[Atom], first: usize, index: &Var) {
+        for (param, array) in function.params.iter().skip(first).zip(arrays) {
+            let storage = match function.context.is_empty() {
+                true => self.row(array, index, &param.ty),
+                false => self.leaves(&param.ty).iter().map(|_| Storage::Held).collect(),
+            };
+            self.store(&param.var, storage);
+        }
+    }
+
+    /// Where the first parameter is: a block that serves all steps, or nowhere where its size changes.
+    fn accumulator(&mut self, stmt: &Stmt, function: &Lambda) -> Vec<Storage> {
+        let Some(param) = function.params.first() else {
+            return Vec::new();
+        };
+        let fixed = function.context.is_empty() && function.result.context.is_empty();
+        let storage: Vec<Storage> = self
+            .leaves(&param.ty)
+            .iter()
+            .map(|leaf| match fixed {
+                true => self.own_block(stmt, &param.var, leaf),
+                false => Storage::Held,
+            })
+            .collect();
+        self.store(&param.var, storage.clone());
+        storage
+    }
+
+    /// A reduction's result is where it was accumulated.
+    fn reduced(&mut self, stmt: &Stmt, state: Vec<Storage>) {
+        let [value] = stmt.pattern.values.as_slice() else {
+            return self.manifest(stmt);
+        };
+        let leaves = self.leaves(&value.ty);
+        let held = |storage: &Storage| *storage == Storage::Held;
+        if leaves.len() != state.len() || state.iter().any(held) {
+            return self.manifest(stmt);
+        }
+        self.store(&value.var, state);
+    }
+}
