@@ -44,11 +44,19 @@ impl fmt::Display for CheckError {
 
 /// A program that passed the check; only the check makes one.
 #[derive(Clone, Debug)]
-pub struct Checked(Program);
+pub struct Checked {
+    program: Program,
+    /// The program without functions of data types, where it had any: what the interpreter runs.
+    filled: Option<Program>,
+}
 
 impl Checked {
     pub fn program(&self) -> &Program {
-        &self.0
+        &self.program
+    }
+
+    pub(crate) fn runnable(&self) -> &Program {
+        self.filled.as_ref().unwrap_or(&self.program)
     }
 }
 
@@ -65,7 +73,8 @@ pub fn check_program(program: Program) -> Result<Checked, CheckError> {
     for proc in &program.procs {
         checker.proc(proc)?;
     }
-    Ok(Checked(program))
+    let filled = crate::normalise::without_data_functions(&program);
+    Ok(Checked { program, filled })
 }
 
 /// The type of a phrase whose free names have these types, and how it uses them.

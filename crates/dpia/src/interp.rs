@@ -130,37 +130,7 @@ pub(crate) fn broken(what: impl Into<String>) -> RunError {
 
 /// Runs a procedure of a checked program on sizes and inputs; gives what it wrote to its acceptors, in order.
 pub fn run(checked: &Checked, proc: &str, sizes: &[i64], inputs: &[Block]) -> Result<Vec<Block>, RunError> {
-    let program = checked.program();
-    if program.procs.iter().any(|proc| takes_data(&proc.body)) {
-        let mut filled = program.clone();
-        for proc in &mut filled.procs {
-            proc.body = crate::normalise::normalise(&proc.body);
-        }
-        return run_filled(&filled, proc, sizes, inputs);
-    }
-    run_filled(program, proc, sizes, inputs)
-}
-
-/// Whether a phrase gives data types to functions of them.
-fn takes_data(phrase: &Phrase) -> bool {
-    match phrase {
-        Phrase::DataApp(..) => true,
-        Phrase::Var(_) | Phrase::Prim(_) => false,
-        Phrase::Lam(_, _, inner)
-        | Phrase::TypeLam(_, _, inner)
-        | Phrase::NatApp(inner, _)
-        | Phrase::Project(_, inner)
-        | Phrase::At(_, inner) => takes_data(inner),
-        Phrase::App(left, right) | Phrase::Pair(left, right) => takes_data(left) || takes_data(right),
-    }
-}
-
-fn run_filled(
-    program: &crate::phrase::Program,
-    proc: &str,
-    sizes: &[i64],
-    inputs: &[Block],
-) -> Result<Vec<Block>, RunError> {
+    let program = checked.runnable();
     let Some(found) = program.procs.iter().find(|known| &*known.name == proc) else {
         return Err(broken(format!("there is no procedure `{proc}`")));
     };

@@ -1,7 +1,7 @@
 //! βη-normal forms (paper, sections 4.2 and 5.1): `(\x. P) Q` becomes `P[Q/x]`, `(P & Q).1` becomes `P`, and the same for
 //! sizes and data types. A copied binder gets a new name, so that names stay unique.
 
-use crate::phrase::{Instance, Phrase, Side};
+use crate::phrase::{Instance, Phrase, Program, Side};
 use crate::ty::{Data, Kind, Nat, PhraseType, Substitution, subst_nat};
 use almach_base::Name;
 use std::collections::HashMap;
@@ -9,6 +9,31 @@ use std::collections::HashMap;
 /// The normal form of a phrase. Names made on the way end in `_r` and a number.
 pub fn normalise(phrase: &Phrase) -> Phrase {
     Normaliser { next: 0 }.normalise(phrase, &Scope::default())
+}
+
+/// A program in which data types are given to functions of them, in normal form; none for any other.
+pub(crate) fn without_data_functions(program: &Program) -> Option<Program> {
+    if !program.procs.iter().any(|proc| takes_data(&proc.body)) {
+        return None;
+    }
+    let mut filled = program.clone();
+    for proc in &mut filled.procs {
+        proc.body = normalise(&proc.body);
+    }
+    Some(filled)
+}
+
+fn takes_data(phrase: &Phrase) -> bool {
+    match phrase {
+        Phrase::DataApp(..) => true,
+        Phrase::Var(_) | Phrase::Prim(_) => false,
+        Phrase::Lam(_, _, inner)
+        | Phrase::TypeLam(_, _, inner)
+        | Phrase::NatApp(inner, _)
+        | Phrase::Project(_, inner)
+        | Phrase::At(_, inner) => takes_data(inner),
+        Phrase::App(left, right) | Phrase::Pair(left, right) => takes_data(left) || takes_data(right),
+    }
 }
 
 /// What names stand for. Phrases here are normal already.

@@ -50,9 +50,9 @@ impl fmt::Display for Found {
 
 /// How the programs of a batch are compiled: mostly fast, now and then as users do, or so that undefined behaviour shows.
 pub fn settings(batch: u64) -> Settings {
-    match batch % 8 {
+    match batch % 16 {
         0 => Settings::Full,
-        4 => Settings::Trapping,
+        8 => Settings::Trapping,
         _ => Settings::Quick,
     }
 }
