@@ -23,6 +23,25 @@
     if (name##_main(name##_context(), __VA_ARGS__) != 0) failed(name##_error(name##_context())); \
   } while (0)
 
+/* ARRAY(scal, float): where results of the last run are, for workloads whose result is an array. Ours is a block that goes
+ * back to its context before the next run (GIVEN, GIVEN_SEQ: the run's result is one), a rival's is `own`. */
+#define ARRAY(name, type)                                                       \
+  static type *own, *found;                                                     \
+  static void (*give_back)(void);                                               \
+  static void give_back_threads(void) { name##_release(name##_context(), found); } \
+  static void give_back_seq(void) { name##_seq_release(name##_seq_context(), found); } \
+  static void forget(void) {                                                    \
+    if (give_back != NULL) give_back();                                         \
+    give_back = NULL;                                                           \
+  }                                                                             \
+  static void rival(void) {                                                     \
+    forget();                                                                   \
+    found = own;                                                                \
+  }
+
+#define GIVEN (give_back = give_back_threads)
+#define GIVEN_SEQ (give_back = give_back_seq)
+
 /* The five variants of a workload: ours, ours on one thread, plain C, tuned C, and tuned C once more, which tells how far
  * apart two measurements of the same thing are. */
 #define VARIANTS                                                                \

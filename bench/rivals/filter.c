@@ -3,24 +3,12 @@
 #include "almach.h"
 
 ALMACH(filter)
+ARRAY(filter, float)
 
 static int64_t n, kept;
 static float *xs;
 static double *reference;
 static int64_t count;
-/* The result of the last run: ours is a block to be released, a rival's is `own`. */
-static float *own, *found;
-static void (*release)(void *);
-
-static void forget(void) {
-  if (release != NULL) release(found);
-  release = NULL;
-}
-
-static void rival(void) {
-  forget();
-  found = own;
-}
 
 static bool setup(int64_t size) {
   n = size;
@@ -37,13 +25,13 @@ static bool setup(int64_t size) {
 static void run_almach(void) {
   forget();
   CALL(filter, n, xs, &count, &found);
-  release = filter_release;
+  GIVEN;
 }
 
 static void run_almach_seq(void) {
   forget();
   CALL(filter_seq, n, xs, &count, &found);
-  release = filter_seq_release;
+  GIVEN_SEQ;
 }
 
 static void run_plain(void) {

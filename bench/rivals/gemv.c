@@ -3,23 +3,11 @@
 #include "almach.h"
 
 ALMACH(gemv)
+ARRAY(gemv, float)
 
 static int64_t n;
 static float *a, *xs, *ys;
 static double *reference;
-/* The result of the last run: ours is a block to be released, a rival's is `own`. */
-static float *own, *found;
-static void (*release)(void *);
-
-static void forget(void) {
-  if (release != NULL) release(found);
-  release = NULL;
-}
-
-static void rival(void) {
-  forget();
-  found = own;
-}
 
 static bool setup(int64_t size) {
   n = size;
@@ -45,14 +33,14 @@ static void run_almach(void) {
   forget();
   int64_t count;
   CALL(gemv, n, n, a, n, xs, n, ys, &count, &found);
-  release = gemv_release;
+  GIVEN;
 }
 
 static void run_almach_seq(void) {
   forget();
   int64_t count;
   CALL(gemv_seq, n, n, a, n, xs, n, ys, &count, &found);
-  release = gemv_seq_release;
+  GIVEN_SEQ;
 }
 
 static void run_plain(void) {

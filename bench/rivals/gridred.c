@@ -3,23 +3,11 @@
 #include "almach.h"
 
 ALMACH(gridred)
+ARRAY(gridred, float)
 
 static int64_t n;
 static float *g;
 static double *reference;
-/* The result of the last run: ours is a block to be released, a rival's is `own`. */
-static float *own, *found;
-static void (*release)(void *);
-
-static void forget(void) {
-  if (release != NULL) release(found);
-  release = NULL;
-}
-
-static void rival(void) {
-  forget();
-  found = own;
-}
 
 static bool setup(int64_t size) {
   n = size;
@@ -38,14 +26,14 @@ static void run_almach(void) {
   forget();
   int64_t count;
   CALL(gridred, n, n, g, &count, &found);
-  release = gridred_release;
+  GIVEN;
 }
 
 static void run_almach_seq(void) {
   forget();
   int64_t count;
   CALL(gridred_seq, n, n, g, &count, &found);
-  release = gridred_seq_release;
+  GIVEN_SEQ;
 }
 
 static void run_plain(void) {

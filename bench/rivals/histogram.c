@@ -3,24 +3,12 @@
 #include "almach.h"
 
 ALMACH(histogram)
+ARRAY(histogram, int32_t)
 
 static int64_t n;
 static int32_t *keys;
 static double *reference;
 enum { BINS = 1024 };
-/* The result of the last run: ours is a block to be released, a rival's is `own`. */
-static int32_t *own, *found;
-static void (*release)(void *);
-
-static void forget(void) {
-  if (release != NULL) release(found);
-  release = NULL;
-}
-
-static void rival(void) {
-  forget();
-  found = own;
-}
 
 static bool setup(int64_t size) {
   n = size;
@@ -39,14 +27,14 @@ static void run_almach(void) {
   forget();
   int64_t count;
   CALL(histogram, n, keys, &count, &found);
-  release = histogram_release;
+  GIVEN;
 }
 
 static void run_almach_seq(void) {
   forget();
   int64_t count;
   CALL(histogram_seq, n, keys, &count, &found);
-  release = histogram_seq_release;
+  GIVEN_SEQ;
 }
 
 static void run_plain(void) {

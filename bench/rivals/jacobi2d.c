@@ -3,22 +3,10 @@
 #include "almach.h"
 
 ALMACH(jacobi2d)
+ARRAY(jacobi2d, double)
 
 static int64_t n;
 static double *xs, *reference;
-/* The result of the last run: ours is a block to be released, a rival's is `own`. */
-static double *own, *found;
-static void (*release)(void *);
-
-static void forget(void) {
-  if (release != NULL) release(found);
-  release = NULL;
-}
-
-static void rival(void) {
-  forget();
-  found = own;
-}
 
 static bool setup(int64_t size) {
   n = size;
@@ -40,7 +28,7 @@ static void run_almach(void) {
   int64_t rows;
   int64_t columns;
   CALL(jacobi2d, n, n, xs, &rows, &columns, &found);
-  release = jacobi2d_release;
+  GIVEN;
 }
 
 static void run_almach_seq(void) {
@@ -48,7 +36,7 @@ static void run_almach_seq(void) {
   int64_t rows;
   int64_t columns;
   CALL(jacobi2d_seq, n, n, xs, &rows, &columns, &found);
-  release = jacobi2d_seq_release;
+  GIVEN_SEQ;
 }
 
 static void run_plain(void) {

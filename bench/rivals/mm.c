@@ -3,22 +3,10 @@
 #include "almach.h"
 
 ALMACH(mm)
+ARRAY(mm, double)
 
 static int64_t n;
 static double *a, *b, *reference;
-/* The result of the last run: ours is a block to be released, a rival's is `own`. */
-static double *own, *found;
-static void (*release)(void *);
-
-static void forget(void) {
-  if (release != NULL) release(found);
-  release = NULL;
-}
-
-static void rival(void) {
-  forget();
-  found = own;
-}
 
 static bool setup(int64_t size) {
   n = size;
@@ -43,7 +31,7 @@ static void run_almach(void) {
   int64_t rows;
   int64_t columns;
   CALL(mm, n, n, a, n, n, b, &rows, &columns, &found);
-  release = mm_release;
+  GIVEN;
 }
 
 static void run_almach_seq(void) {
@@ -51,7 +39,7 @@ static void run_almach_seq(void) {
   int64_t rows;
   int64_t columns;
   CALL(mm_seq, n, n, a, n, n, b, &rows, &columns, &found);
-  release = mm_seq_release;
+  GIVEN_SEQ;
 }
 
 static void run_plain(void) {

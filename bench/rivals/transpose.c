@@ -3,22 +3,10 @@
 #include "almach.h"
 
 ALMACH(transpose)
+ARRAY(transpose, float)
 
 static int64_t n;
 static float *xs;
-/* The result of the last run: ours is a block to be released, a rival's is `own`. */
-static float *own, *found;
-static void (*release)(void *);
-
-static void forget(void) {
-  if (release != NULL) release(found);
-  release = NULL;
-}
-
-static void rival(void) {
-  forget();
-  found = own;
-}
 
 static bool setup(int64_t size) {
   n = size;
@@ -33,7 +21,7 @@ static void run_almach(void) {
   int64_t rows;
   int64_t columns;
   CALL(transpose, n, n, xs, &rows, &columns, &found);
-  release = transpose_release;
+  GIVEN;
 }
 
 static void run_almach_seq(void) {
@@ -41,7 +29,7 @@ static void run_almach_seq(void) {
   int64_t rows;
   int64_t columns;
   CALL(transpose_seq, n, n, xs, &rows, &columns, &found);
-  release = transpose_seq_release;
+  GIVEN_SEQ;
 }
 
 static void run_plain(void) {

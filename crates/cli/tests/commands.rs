@@ -284,7 +284,7 @@ int main(void) {
   int32_t *doubled = NULL;
   if (ctx == NULL || twice_twice(ctx, 3, xs, &size, &doubled) != 0) return 1;
   for (int64_t i = 0; i < size; i++) printf("%d ", (int)doubled[i]);
-  twice_release(doubled);
+  twice_release(ctx, doubled);
   int32_t picked = 0;
   if (twice_pick(ctx, 3, xs, 7, &picked) == 0) return 1;
   printf("%s", twice_error(ctx));
@@ -351,9 +351,9 @@ static int call(struct rows_ctx *ctx, int64_t n, const int64_t *offsets, int64_t
   printf("| %u ", (unsigned)constructor);
   for (int64_t i = 0; i < first; i++) printf("%d ", (int)row[i]);
   printf("\n");
-  rows_release(ends);
-  rows_release(elements);
-  rows_release(row);
+  rows_release(ctx, ends);
+  rows_release(ctx, elements);
+  rows_release(ctx, row);
   return 0;
 }
 

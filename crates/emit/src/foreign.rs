@@ -6,7 +6,7 @@
 use crate::analysis::Storage;
 use crate::helpers::Helper;
 use crate::names::{Scope, sanitise};
-use crate::procedure::{Emitter, release};
+use crate::procedure::Emitter;
 use crate::tree::{CBinary, CExpr, CStmt, CType, CUnary, scalar_c_name};
 use almach_base::codes::concreteness::FOREIGN_NAME;
 use almach_base::codes::runtime;
@@ -539,11 +539,13 @@ impl Emitter<'_> {
         for (at, (given, count)) in results.arrays.iter().zip(counts).enumerate() {
             let (c_name, storage) = self.heap(&given.buffer)?;
             if storage != (Storage::Heap { reused: false }) {
-                out.push(release(&c_name));
+                let released = self.release(&c_name)?;
+                out.push(released);
             }
             let cell = CExpr::SizeOfCell(Box::new(CExpr::name(c_name.clone())));
             let adopt = self.helpers.need(Helper::Adopt);
-            let block = CExpr::call(adopt, [given.data.clone(), count.clone(), cell]);
+            let owner = self.context()?;
+            let block = CExpr::call(adopt, [owner, given.data.clone(), count.clone(), cell]);
             out.push(CStmt::Assign(CExpr::name(c_name.clone()), block));
             let mut failed = freed(at + 1);
             let memory = Site {

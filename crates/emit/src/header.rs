@@ -152,9 +152,13 @@ const char *NAME_error(struct NAME_ctx *ctx);
  * bits: signed integers sign-extended, the bits of floats. */
 int NAME_failure(const struct NAME_ctx *ctx, const uint64_t **values);
 
-/* Blocks that calls give as results: how many elements one has, and giving it back (NULL is fine). */
+/* Blocks that calls give as results: how many elements one has, and giving it back (NULL is fine), to the context of the
+ * call, while no call of it runs. Without a context (NULL), which may be gone by then, it is freed. */
 int64_t NAME_size(const void *block);
-void NAME_release(void *block);
+void NAME_release(struct NAME_ctx *ctx, void *block);
+
+/* A context keeps a few large blocks that were given back for the next calls; this frees them. */
+void NAME_trim(struct NAME_ctx *ctx);
 
 /* Every function below has a second form, NAME_call_…, for callers that only know its type when they run. args[i]
  * points to the i-th argument: to a scalar, to a pointer to elements, or to where a scalar or a pointer to a block is to be

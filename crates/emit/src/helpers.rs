@@ -298,8 +298,8 @@ fn update_body(op: BinOp, order: Order, ty: ScalarType) -> String {
 
 const ADOPT: &str = "\
 /* A block with what a foreign function allocated, which is freed; NULL where there is not enough memory. */
-static void *adopt(void *data, int64_t count, size_t cell) {
-  void *const block = allocate(count, cell);
+static void *adopt(struct CONTEXT *ctx, void *data, int64_t count, size_t cell) {
+  void *const block = allocate(ctx, count, cell);
   if (block != NULL && count > 0) memcpy(block, data, (size_t)count * cell);
   free(data);
   return block;

@@ -371,7 +371,11 @@ fn source(
     parts.extend(runtime.failure());
     parts.extend(runtime.stack());
     parts.extend(stores.iter().cloned());
-    parts.extend(helpers.texts());
+    parts.extend(
+        helpers
+            .texts()
+            .map(|text| text.replace("CONTEXT", &format!("{}_ctx", runtime.name))),
+    );
     parts.extend(own.frames.iter().cloned());
     let prototypes: String = own
         .functions

@@ -401,12 +401,31 @@ impl<'a> Emitter<'a> {
     }
 
     pub fn releases(&self, region: &Region) -> Emit<Vec<CStmt>> {
-        let release = |name: &Name| Ok(release(&self.known(name)?.c_name));
-        region.buffers.iter().rev().map(release).collect()
+        let names = region.buffers.iter().rev();
+        let c_names = names.map(|name| Ok(self.known(name)?.c_name.clone()));
+        let owner = self.owner(region)?;
+        c_names
+            .map(|c_name: Emit<String>| Ok(release(owner.clone(), &c_name?)))
+            .collect()
+    }
+
+    /// The context that blocks come from and go back to; a procedure without one has only blocks that it got.
+    fn owner(&self, region: &Region) -> Emit<CExpr> {
+        Ok(match self.callee(&self.proc_name)?.takes_context {
+            true => region.context.clone(),
+            false => CExpr::name("NULL"),
+        })
+    }
+
+    /// `release(ctx, tmp);`
+    pub fn release(&mut self, c_name: &str) -> Emit<CStmt> {
+        let Some(region) = self.regions.last() else {
+            return Err(self.bug("a statement outside of a region"));
+        };
+        Ok(release(self.owner(region)?, c_name))
     }
 }
 
-/// `release(tmp);`
-pub fn release(c_name: &str) -> CStmt {
-    CStmt::Do(CExpr::call("release", [CExpr::name(c_name)]))
+fn release(owner: CExpr, c_name: &str) -> CStmt {
+    CStmt::Do(CExpr::call("release", [owner, CExpr::name(c_name)]))
 }

@@ -8,7 +8,7 @@ use almach_value::ScalarType;
 use almach_value::failure::{RECURSION_BYTES, RECURSION_DEPTH};
 
 /// The functions of every header.
-pub const FUNCTIONS: [&str; 9] = [
+pub const FUNCTIONS: [&str; 10] = [
     "ctx",
     "new",
     "free",
@@ -18,6 +18,7 @@ pub const FUNCTIONS: [&str; 9] = [
     "failure",
     "size",
     "release",
+    "trim",
 ];
 
 pub struct Runtime<'a> {
@@ -82,8 +83,13 @@ impl Runtime<'_> {
         } else {
             ""
         };
-        let context = CONTEXT.replace("STORES\n", stores);
-        let text = format!("{context}\n{threads}\n{CONTEXT_FUNCTIONS}");
+        let (count, fields, open) = match self.allocates || self.releases {
+            true => (KEPT_COUNT, KEPT_FIELDS, OPEN_KEPT),
+            false => ("", "", ""),
+        };
+        let context = CONTEXT.replace("STORES\n", stores).replace("KEPT\n", fields);
+        let functions = CONTEXT_FUNCTIONS.replace("OPEN_KEPT\n", open);
+        let text = format!("{count}{context}\n{threads}\n{functions}");
         self.fill(
             &text
                 .replace("MOST_CALLS", &RECURSION_DEPTH.to_string())
@@ -103,8 +109,8 @@ impl Runtime<'_> {
 
     pub fn memory(&self) -> Option<String> {
         let text = match (self.allocates, self.releases) {
-            (true, _) => [HEAD, ALLOCATE, RELEASE].concat(),
-            (false, true) => [HEAD, RELEASE].concat(),
+            (true, _) => [HEAD, TRIM, ALLOCATE, RELEASE].concat(),
+            (false, true) => [HEAD, TRIM, RELEASE].concat(),
             (false, false) => NO_MEMORY.to_owned(),
         };
         Some(self.fill(&text))
@@ -221,6 +227,7 @@ struct NAME_ctx {
   int threads;
   int64_t max_depth;
   struct failure failure;
+KEPT
 STORES
   char message[MESSAGE];
 };
@@ -254,11 +261,8 @@ struct NAME_ctx *NAME_new(void) {
   if (ctx == NULL) return NULL;
   NAME_set_threads(ctx, 0);
   NAME_set_max_depth(ctx, 0);
+OPEN_KEPT
   return ctx;
-}
-
-void NAME_free(struct NAME_ctx *ctx) {
-  free(ctx);
 }
 
 int NAME_failure(const struct NAME_ctx *ctx, const uint64_t **values) {
@@ -267,44 +271,110 @@ int NAME_failure(const struct NAME_ctx *ctx, const uint64_t **values) {
 }
 ";
 
-const HEAD: &str = r"/* A block has its number of cells in front, in as many bytes as a line of the cache. */
+/// Blocks that a context keeps. The contexts of threads in a parallel loop keep none: `kept` is NULL there.
+const KEPT_FIELDS: &str =
+    "  void **kept; /* large blocks that were given back, the latest first */\n  void *slots[KEPT_BLOCKS];\n";
+
+const KEPT_COUNT: &str = "enum { KEPT_BLOCKS = 8 };\n\n";
+
+const OPEN_KEPT: &str = "  ctx->kept = ctx->slots;\n";
+
+const HEAD: &str = r"/* In front of a block, in as many bytes as a line of the cache: how many cells it has, and how many bytes it takes in all. */
+struct head {
+  int64_t count;
+  size_t bytes;
+};
+
 enum { BLOCK_HEAD = 64 };
+
+/* Blocks from here on are kept when they are given back: to get new memory from the system costs more than to write it. */
+static const size_t LARGE = (size_t)1 << 20;
 
 ";
 
-const ALLOCATE: &str = r"/* NULL where there is not enough memory. */
-static void *allocate(int64_t count, size_t cell) {
+const ALLOCATE: &str = r"/* A kept block with room for so many bytes, but not for many more; NULL where there is none. */
+static struct head *reused(struct NAME_ctx *ctx, size_t bytes) {
+  if (bytes < LARGE || ctx->kept == NULL) return NULL;
+  for (int i = 0; i < KEPT_BLOCKS && ctx->kept[i] != NULL; i++) {
+    struct head *const block = ctx->kept[i];
+    if (block->bytes < bytes || block->bytes / 2 > bytes) continue;
+    for (; i + 1 < KEPT_BLOCKS; i++) ctx->kept[i] = ctx->kept[i + 1];
+    ctx->kept[KEPT_BLOCKS - 1] = NULL;
+    return block;
+  }
+  return NULL;
+}
+
+/* NULL where there is not enough memory. */
+static void *allocate(struct NAME_ctx *ctx, int64_t count, size_t cell) {
   if (count < 0 || (uint64_t)count > (PTRDIFF_MAX - 2 * BLOCK_HEAD) / cell) return NULL;
-  const size_t bytes = (size_t)count * cell + BLOCK_HEAD;
-  char *block = aligned_alloc(BLOCK_HEAD, (bytes + BLOCK_HEAD - 1) / BLOCK_HEAD * BLOCK_HEAD);
-  if (block == NULL) return NULL;
-  memcpy(block, &count, sizeof count);
-  return block + BLOCK_HEAD;
+  const size_t bytes = ((size_t)count * cell + 2 * BLOCK_HEAD - 1) / BLOCK_HEAD * BLOCK_HEAD;
+  struct head *block = reused(ctx, bytes);
+  if (block == NULL) {
+    block = aligned_alloc(BLOCK_HEAD, bytes);
+    if (block == NULL) {
+      NAME_trim(ctx);
+      block = aligned_alloc(BLOCK_HEAD, bytes);
+    }
+    if (block == NULL) return NULL;
+    block->bytes = bytes;
+  }
+  block->count = count;
+  return (char *)block + BLOCK_HEAD;
 }
 
 ";
 
-const RELEASE: &str = r"static void release(void *block) {
-  if (block != NULL) free((char *)block - BLOCK_HEAD);
+const RELEASE: &str = r"static void release(struct NAME_ctx *ctx, void *cells) {
+  if (cells == NULL) return;
+  struct head *const block = (struct head *)(void *)((char *)cells - BLOCK_HEAD);
+  if (ctx == NULL || ctx->kept == NULL || block->bytes < LARGE) {
+    free(block);
+    return;
+  }
+  free(ctx->kept[KEPT_BLOCKS - 1]);
+  for (int i = KEPT_BLOCKS - 1; i > 0; i--) ctx->kept[i] = ctx->kept[i - 1];
+  ctx->kept[0] = block;
 }
 
 int64_t NAME_size(const void *block) {
-  int64_t count = 0;
-  if (block != NULL) memcpy(&count, (const char *)block - BLOCK_HEAD, sizeof count);
-  return count;
+  return block == NULL ? 0 : ((const struct head *)(const void *)((const char *)block - BLOCK_HEAD))->count;
 }
 
-void NAME_release(void *block) {
-  release(block);
+void NAME_release(struct NAME_ctx *ctx, void *block) {
+  release(ctx, block);
 }
 ";
 
-const NO_MEMORY: &str = r"int64_t NAME_size(const void *block) {
+const TRIM: &str = r"void NAME_trim(struct NAME_ctx *ctx) {
+  for (int i = 0; ctx->kept != NULL && i < KEPT_BLOCKS; i++) {
+    free(ctx->kept[i]);
+    ctx->kept[i] = NULL;
+  }
+}
+
+void NAME_free(struct NAME_ctx *ctx) {
+  if (ctx != NULL) NAME_trim(ctx);
+  free(ctx);
+}
+
+";
+
+const NO_MEMORY: &str = r"void NAME_trim(struct NAME_ctx *ctx) {
+  (void)ctx;
+}
+
+void NAME_free(struct NAME_ctx *ctx) {
+  free(ctx);
+}
+
+int64_t NAME_size(const void *block) {
   (void)block;
   return 0;
 }
 
-void NAME_release(void *block) {
+void NAME_release(struct NAME_ctx *ctx, void *block) {
+  (void)ctx;
   (void)block;
 }
 ";

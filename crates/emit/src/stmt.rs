@@ -3,7 +3,7 @@
 use crate::analysis::{self, Storage};
 use crate::helpers::Helper;
 use crate::index::{Arithmetic, integer};
-use crate::procedure::{Emitter, Role, release};
+use crate::procedure::{Emitter, Role};
 use crate::tree::{CBinary, CExpr, CStmt, CType, CUnary};
 use almach_base::codes::runtime;
 use almach_base::{Diagnostic, Name, Span};
@@ -215,10 +215,11 @@ impl Emitter<'_> {
             count = CExpr::name(name);
         }
         if reused {
-            out.push(release(&c_name));
+            let released = self.release(&c_name)?;
+            out.push(released);
         }
         let cell = CExpr::SizeOfCell(Box::new(CExpr::name(c_name.clone())));
-        let block = CExpr::call("allocate", [count.clone(), cell]);
+        let block = CExpr::call("allocate", [self.context()?, count.clone(), cell]);
         out.push(CStmt::Assign(CExpr::name(c_name.clone()), block));
         let site = Site {
             code: runtime::OUT_OF_MEMORY,
@@ -319,7 +320,8 @@ impl Emitter<'_> {
         if let Storage::Stack(_) = storage {
             return Ok(());
         }
-        out.push(release(&c_name));
+        let released = self.release(&c_name)?;
+        out.push(released);
         // Nothing looks at it any more where nothing fails up to the end of the region.
         let at_end = !analysis::fails(after, self.uses, &self.unit.traits);
         if !(at_end && self.at_region_level) {
@@ -481,7 +483,8 @@ impl Emitter<'_> {
                 Argument::Owned(buffer) => {
                     let (c_name, storage) = self.heap(buffer)?;
                     if storage != (Storage::Heap { reused: false }) {
-                        out.push(release(&c_name));
+                        let released = self.release(&c_name)?;
+                        out.push(released);
                         out.push(CStmt::Assign(CExpr::name(c_name.clone()), CExpr::name("NULL")));
                     }
                     CExpr::unary(CUnary::Address, CExpr::name(c_name))

@@ -164,7 +164,7 @@ fn call_text(exported: &Exported, name: &str, file: usize, which: usize) -> Stri
             Passing::Owned => {
                 writeln!(declared, "    {t} *a{at} = NULL;").unwrap();
                 writeln!(shown, "      show(a{at}, sizeof *a{at}, {name}_size(a{at}));").unwrap();
-                writeln!(released, "    {name}_release(a{at});").unwrap();
+                writeln!(released, "    {name}_release(ctx, a{at});").unwrap();
             }
             other => panic!("a call takes {other:?}"),
         }

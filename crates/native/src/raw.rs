@@ -23,7 +23,7 @@ type SetMaxDepth = unsafe extern "C" fn(Context, i64);
 type ErrorText = unsafe extern "C" fn(Context) -> *const c_char;
 type Failure = unsafe extern "C" fn(Context, *mut *const u64) -> c_int;
 type Size = unsafe extern "C" fn(*const c_void) -> i64;
-type Release = unsafe extern "C" fn(*mut c_void);
+type Release = unsafe extern "C" fn(Context, *mut c_void);
 type Call = unsafe extern "C" fn(Context, *mut *mut c_void) -> c_int;
 
 /// A loaded library with a context of its own.
@@ -46,6 +46,7 @@ unsafe impl Send for Loaded {}
 /// A block that a call gave, with its size.
 pub struct Block {
     data: *mut c_void,
+    context: Context,
     release: Release,
     size: usize,
 }
@@ -131,6 +132,7 @@ impl Loaded {
         let size = unsafe { (self.size)(data) };
         Block {
             data,
+            context: self.context,
             release: self.release,
             size: usize::try_from(size).unwrap_or(0),
         }
@@ -173,7 +175,7 @@ impl Block {
 impl Drop for Block {
     fn drop(&mut self) {
         // SAFETY: the block was given by a call, and is given back once. `Loaded` outlives it in `library`.
-        unsafe { (self.release)(self.data) }
+        unsafe { (self.release)(self.context, self.data) }
     }
 }
 

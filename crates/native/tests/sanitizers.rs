@@ -84,7 +84,7 @@ fn call_text(checked: &Checked, proc: &str, arguments: &[Passed]) -> String {
             }
             (Passing::Owned, _) => {
                 writeln!(out, "    {t} *a{at} = NULL;").unwrap();
-                writeln!(after, "    test_release(a{at});").unwrap();
+                writeln!(after, "    test_release(ctx, a{at});").unwrap();
                 names.push(format!("&a{at}"));
             }
             other => panic!("{other:?}"),
@@ -317,7 +317,7 @@ int main(void) {
     if ((status != 0) != (n == 3 || n > 13)) return 1;
     if (status != 0 && strstr(test_error(ctx), "E0818") == NULL) return 2;
     if (status == 0 && (size != n || (n > 1 && out[1] != 3))) return 3;
-    test_release(out);
+    test_release(ctx, out);
   }
   test_free(ctx);
   return 0;

@@ -15,8 +15,9 @@
 use crate::facts::Facts;
 use crate::{Log, Pass};
 use almach_core::visit::{Vars, Walk, WalkMut, walk_function_mut, walk_stmt_mut};
-use almach_core::{Body, Exp, Lambda, Loop, LoopForm, Op, Program, Stmt, Type, Var};
+use almach_core::{Atom, Body, Exp, Lambda, Loop, LoopForm, Op, Program, Stmt, Type, Var};
 use almach_prim::Prim;
+use almach_value::BinOp;
 use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
@@ -75,10 +76,17 @@ impl Hoister {
     /// Moves the statements of a body that depend on nothing `inside`.
     fn hoist(&self, body: &mut Body, mut inside: HashSet<Var>, out: &mut Vec<Stmt>) {
         let mut kept = Vec::with_capacity(body.stmts.len());
+        // Sizes of arrays that stay: that these are not negative is known after them, and types may rely on it.
+        let mut sizes: HashSet<Var> = HashSet::new();
         for stmt in std::mem::take(&mut body.stmts) {
-            if self.is_worth_moving(&stmt) && !depends_on(&stmt, &inside) {
+            if self.is_worth_moving(&stmt) && !depends_on(&stmt, &inside) && !divides(&stmt, &sizes) {
                 out.push(stmt);
             } else {
+                for value in &stmt.pattern.values {
+                    value.ty.for_each_size_var(&mut |var| {
+                        sizes.insert(var.clone());
+                    });
+                }
                 inside.extend(stmt.pattern.context.iter().cloned());
                 inside.extend(stmt.pattern.values.iter().map(|value| value.var.clone()));
                 kept.push(stmt);
@@ -165,6 +173,14 @@ fn bound_by_loop(looped: &Loop) -> HashSet<Var> {
         bound.insert(index.var.clone());
     }
     bound
+}
+
+/// Whether the statement is the quotient or remainder of one of these sizes: a floor only where it is not negative.
+fn divides(stmt: &Stmt, sizes: &HashSet<Var>) -> bool {
+    match &stmt.exp {
+        Exp::Binary(BinOp::Div | BinOp::Rem, Atom::Var(divided), _) => sizes.contains(divided),
+        _ => false,
+    }
 }
 
 fn depends_on(stmt: &Stmt, inside: &HashSet<Var>) -> bool {

@@ -15,6 +15,8 @@
 #pragma STDC FP_CONTRACT OFF
 #endif
 
+enum { KEPT_BLOCKS = 8 };
+
 /* Where a call failed (0: it did not), and the values that the message mentions. */
 struct failure {
   int site;
@@ -25,6 +27,8 @@ struct dot_ctx {
   int threads;
   int64_t max_depth;
   struct failure failure;
+  void **kept; /* large blocks that were given back, the latest first */
+  void *slots[KEPT_BLOCKS];
   char message[129];
 };
 
@@ -41,11 +45,8 @@ struct dot_ctx *dot_new(void) {
   if (ctx == NULL) return NULL;
   dot_set_threads(ctx, 0);
   dot_set_max_depth(ctx, 0);
+  ctx->kept = ctx->slots;
   return ctx;
-}
-
-void dot_free(struct dot_ctx *ctx) {
-  free(ctx);
 }
 
 int dot_failure(const struct dot_ctx *ctx, const uint64_t **values) {
@@ -53,31 +54,78 @@ int dot_failure(const struct dot_ctx *ctx, const uint64_t **values) {
   return ctx->failure.site;
 }
 
-/* A block has its number of cells in front, in as many bytes as a line of the cache. */
+/* In front of a block, in as many bytes as a line of the cache: how many cells it has, and how many bytes it takes in all. */
+struct head {
+  int64_t count;
+  size_t bytes;
+};
+
 enum { BLOCK_HEAD = 64 };
 
-/* NULL where there is not enough memory. */
-static void *allocate(int64_t count, size_t cell) {
-  if (count < 0 || (uint64_t)count > (PTRDIFF_MAX - 2 * BLOCK_HEAD) / cell) return NULL;
-  const size_t bytes = (size_t)count * cell + BLOCK_HEAD;
-  char *block = aligned_alloc(BLOCK_HEAD, (bytes + BLOCK_HEAD - 1) / BLOCK_HEAD * BLOCK_HEAD);
-  if (block == NULL) return NULL;
-  memcpy(block, &count, sizeof count);
-  return block + BLOCK_HEAD;
+/* Blocks from here on are kept when they are given back: to get new memory from the system costs more than to write it. */
+static const size_t LARGE = (size_t)1 << 20;
+
+void dot_trim(struct dot_ctx *ctx) {
+  for (int i = 0; ctx->kept != NULL && i < KEPT_BLOCKS; i++) {
+    free(ctx->kept[i]);
+    ctx->kept[i] = NULL;
+  }
 }
 
-static void release(void *block) {
-  if (block != NULL) free((char *)block - BLOCK_HEAD);
+void dot_free(struct dot_ctx *ctx) {
+  if (ctx != NULL) dot_trim(ctx);
+  free(ctx);
+}
+
+/* A kept block with room for so many bytes, but not for many more; NULL where there is none. */
+static struct head *reused(struct dot_ctx *ctx, size_t bytes) {
+  if (bytes < LARGE || ctx->kept == NULL) return NULL;
+  for (int i = 0; i < KEPT_BLOCKS && ctx->kept[i] != NULL; i++) {
+    struct head *const block = ctx->kept[i];
+    if (block->bytes < bytes || block->bytes / 2 > bytes) continue;
+    for (; i + 1 < KEPT_BLOCKS; i++) ctx->kept[i] = ctx->kept[i + 1];
+    ctx->kept[KEPT_BLOCKS - 1] = NULL;
+    return block;
+  }
+  return NULL;
+}
+
+/* NULL where there is not enough memory. */
+static void *allocate(struct dot_ctx *ctx, int64_t count, size_t cell) {
+  if (count < 0 || (uint64_t)count > (PTRDIFF_MAX - 2 * BLOCK_HEAD) / cell) return NULL;
+  const size_t bytes = ((size_t)count * cell + 2 * BLOCK_HEAD - 1) / BLOCK_HEAD * BLOCK_HEAD;
+  struct head *block = reused(ctx, bytes);
+  if (block == NULL) {
+    block = aligned_alloc(BLOCK_HEAD, bytes);
+    if (block == NULL) {
+      dot_trim(ctx);
+      block = aligned_alloc(BLOCK_HEAD, bytes);
+    }
+    if (block == NULL) return NULL;
+    block->bytes = bytes;
+  }
+  block->count = count;
+  return (char *)block + BLOCK_HEAD;
+}
+
+static void release(struct dot_ctx *ctx, void *cells) {
+  if (cells == NULL) return;
+  struct head *const block = (struct head *)(void *)((char *)cells - BLOCK_HEAD);
+  if (ctx == NULL || ctx->kept == NULL || block->bytes < LARGE) {
+    free(block);
+    return;
+  }
+  free(ctx->kept[KEPT_BLOCKS - 1]);
+  for (int i = KEPT_BLOCKS - 1; i > 0; i--) ctx->kept[i] = ctx->kept[i - 1];
+  ctx->kept[0] = block;
 }
 
 int64_t dot_size(const void *block) {
-  int64_t count = 0;
-  if (block != NULL) memcpy(&count, (const char *)block - BLOCK_HEAD, sizeof count);
-  return count;
+  return block == NULL ? 0 : ((const struct head *)(const void *)((const char *)block - BLOCK_HEAD))->count;
 }
 
-void dot_release(void *block) {
-  release(block);
+void dot_release(struct dot_ctx *ctx, void *block) {
+  release(ctx, block);
 }
 
 /* Code, file, line and column, message, types of the values in it. */
@@ -168,7 +216,7 @@ int dot_dot(
     fail(ctx, 1, 1, (const uint64_t[]){(uint64_t)n});
     goto failed;
   }
-  tmp = allocate(n, sizeof *tmp);
+  tmp = allocate(ctx, n, sizeof *tmp);
   if (tmp == NULL) {
     fail(ctx, 2, 1, (const uint64_t[]){(uint64_t)n});
     goto failed;
@@ -185,10 +233,10 @@ int dot_dot(
     acc = acc + tmp[j];
   }
   *result_out = acc;
-  release(tmp);
+  release(ctx, tmp);
   return 0;
 failed:
-  release(tmp);
+  release(ctx, tmp);
   return 1;
 }
 

@@ -33,9 +33,13 @@ const char *dot_error(struct dot_ctx *ctx);
  * bits: signed integers sign-extended, the bits of floats. */
 int dot_failure(const struct dot_ctx *ctx, const uint64_t **values);
 
-/* Blocks that calls give as results: how many elements one has, and giving it back (NULL is fine). */
+/* Blocks that calls give as results: how many elements one has, and giving it back (NULL is fine), to the context of the
+ * call, while no call of it runs. Without a context (NULL), which may be gone by then, it is freed. */
 int64_t dot_size(const void *block);
-void dot_release(void *block);
+void dot_release(struct dot_ctx *ctx, void *block);
+
+/* A context keeps a few large blocks that were given back for the next calls; this frees them. */
+void dot_trim(struct dot_ctx *ctx);
 
 /* Every function below has a second form, dot_call_…, for callers that only know its type when they run. args[i]
  * points to the i-th argument: to a scalar, to a pointer to elements, or to where a scalar or a pointer to a block is to be

@@ -13,13 +13,18 @@ impl Fuser<'_> {
         let ([outer], [inner]) = (taker.functions.as_slice(), giver.functions.as_slice()) else {
             return None;
         };
-        let ([initial, _], [value]) = (taker.args.as_slice(), inner.body.values.as_slice()) else {
+        let ([initial, array], [value]) = (taker.args.as_slice(), inner.body.values.as_slice()) else {
             return None;
         };
         let [accumulator, current] = outer.params.as_slice() else {
             return None;
         };
-        if !self.only_used_by(taker, &made.pattern) {
+        // The map may be what the fold starts from.
+        let [elements] = made.pattern.values.as_slice() else {
+            return None;
+        };
+        let elements = Atom::Var(elements.var.clone());
+        if *array != elements || *initial == elements || !self.only_used_by(taker, &made.pattern) {
             return None;
         }
         // The element's sizes come after those of the accumulator, which are as many as the result has.
