@@ -18,7 +18,7 @@
 //! | CORE-12 | a data type has constructors of different names, says truly whether it is recursive, and its fields have constant sizes |
 //! | CORE-13 | a `case` has at most one arm per constructor, and a default where some have none |
 //! | CORE-14 | a scalar operator applies to the types of its operands |
-//! | CORE-15 | a level or effect is written only on operations that take one |
+//! | CORE-15 | a level, chunk or effect is written only on operations that take one |
 //! | CORE-16 | a loop counts with the type of its bound; its condition gives one boolean |
 //! | CORE-17 | an entry is a function of the program, and its border types are those of the function |
 //! | CORE-18 | vectors have 2, 3, 4, 8 or 16 lanes |

@@ -2,6 +2,7 @@
 //! from a store and a path to a scalar, an acceptor one that writes a scalar at a path, a command one that changes the
 //! store. Parallel loops run backwards, so that what depends on order shows.
 
+mod collectives;
 mod commands;
 mod expressions;
 mod rows;

@@ -8,7 +8,7 @@ use crate::prim::{Operand, Prim, ScanKind, Site, Space};
 use crate::store::{Reference, Row, Store};
 use crate::ty::Data;
 use almach_base::{FileId, Name, Span, codes};
-use almach_prim::Level;
+use almach_prim::{Chunk, Level};
 use almach_value::ir_text::{binary_from_name, scalar_from_text, ternary_from_name, unary_from_name};
 use almach_value::ir_types::parse_type;
 use almach_value::{ForeignType, ScalarType, UnOp};
@@ -296,13 +296,13 @@ impl Parser {
             "map" => Prim::Map(self.level()?),
             "mapI" => Prim::MapI(self.level()?),
             "parfor" => Prim::ParFor(self.level()?),
-            "filterI" => Prim::FilterI(self.level()?),
-            "partitionI" => Prim::PartitionI(self.level()?),
+            "filterI" => Prim::FilterI(self.level()?, self.chunk()?),
+            "partitionI" => Prim::PartitionI(self.level()?, self.chunk()?),
             "new" => Prim::New(self.space()?),
             "scanI" => {
                 let level = self.level()?;
                 self.expect(",")?;
-                Prim::ScanI(level, self.scan_kind()?)
+                Prim::ScanI(level, self.scan_kind()?, self.chunk()?)
             }
             "scatterI" | "permuteI" => {
                 let level = self.level()?;
@@ -318,7 +318,7 @@ impl Parser {
             "reduceByIndexI" => {
                 let level = self.level()?;
                 self.expect(",")?;
-                Prim::ReduceByIndexI(level, self.scalar_type()?)
+                Prim::ReduceByIndexI(level, self.scalar_type()?, self.chunk()?)
             }
             "check" => {
                 let site = Box::new(self.site()?);
@@ -448,6 +448,15 @@ impl Parser {
             "local" => Level::Local(dimension),
             _ => return Err(self.expected("a level")),
         })
+    }
+
+    /// `,4096`.
+    fn chunk(&mut self) -> Result<Option<Chunk>, ParseError> {
+        if !self.take(",") {
+            return Ok(None);
+        }
+        let number = u32::try_from(self.number()?).ok().and_then(Chunk::new);
+        number.map(Some).ok_or_else(|| self.expected("a chunk"))
     }
 
     fn space(&mut self) -> Result<Space, ParseError> {

@@ -9,7 +9,7 @@ use crate::phrase::Instance;
 use crate::store::{Row, TAG};
 use crate::ty::{Data, Kind, Nat, PhraseType, Substitution};
 use almach_base::{Code, Name, Span};
-use almach_prim::Level;
+use almach_prim::{Chunk, Level};
 use almach_value::{BinOp, ForeignType, Scalar, ScalarType, TernOp, UnOp, ValueType};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -79,14 +79,16 @@ macro_rules! plain_primitives {
             MapI(Level),
             ParFor(Level),
             New(Space),
-            ScanI(Level, ScanKind),
-            FilterI(Level),
-            PartitionI(Level),
+            /// With a chunk, so many elements are combined on their own first (`docs/collectives.md`).
+            ScanI(Level, ScanKind, Option<Chunk>),
+            FilterI(Level, Option<Chunk>),
+            PartitionI(Level, Option<Chunk>),
             /// Writes `xs[i]` to `is[i]`; two different values for one cell end the run at the site.
             ScatterI(Level, ScalarType, Box<Site>),
             /// Writes `xs[i]` to `is[i]`; indices that are no permutation end the run at the site.
             PermuteI(Level, ScalarType, Box<Site>),
-            ReduceByIndexI(Level, ScalarType),
+            /// With a chunk, so many parts have bins of their own, where the bins are few.
+            ReduceByIndexI(Level, ScalarType, Option<Chunk>),
             /// Ends the run with this error where the condition is false.
             Check(Box<Site>, Vec<ScalarType>),
             /// Calls a C function; what it gives goes to the acceptor, a cell where it has arrays.
@@ -225,8 +227,8 @@ impl Prim {
             Prim::ParFor(_) => "parfor",
             Prim::New(_) => "new",
             Prim::ScanI(..) => "scanI",
-            Prim::FilterI(_) => "filterI",
-            Prim::PartitionI(_) => "partitionI",
+            Prim::FilterI(..) => "filterI",
+            Prim::PartitionI(..) => "partitionI",
             Prim::ScatterI(..) => "scatterI",
             Prim::PermuteI(..) => "permuteI",
             Prim::ReduceByIndexI(..) => "reduceByIndexI",
@@ -352,15 +354,15 @@ impl Prim {
             Prim::ScanI(..) => {
                 format!("(n: nat) -> (s: data) -> {cell} -> exp[s] -> exp[n.s] -> acc[n.s] -> comm")
             }
-            Prim::FilterI(_) => "(n: nat) -> (s: data) -> (exp[s] -> acc[bool] ->p comm) -> exp[n.s] -> acc[some k'. k'.s] -> comm".into(),
-            Prim::PartitionI(_) => "(n: nat) -> (s: data) -> (exp[s] -> acc[bool] ->p comm) -> exp[n.s] -> acc[some k' l'. (k'.s, l'.s)] -> comm".into(),
+            Prim::FilterI(..) => "(n: nat) -> (s: data) -> (exp[s] -> acc[bool] ->p comm) -> exp[n.s] -> acc[some k'. k'.s] -> comm".into(),
+            Prim::PartitionI(..) => "(n: nat) -> (s: data) -> (exp[s] -> acc[bool] ->p comm) -> exp[n.s] -> acc[some k' l'. (k'.s, l'.s)] -> comm".into(),
             Prim::ScatterI(_, t, _) => {
                 format!("(n: nat) -> (k: nat) -> (s: data) -> exp[n.{t}] -> exp[n.s] -> var[k.s] -> comm")
             }
             Prim::PermuteI(_, t, _) => {
                 format!("(n: nat) -> (s: data) -> exp[n.{t}] -> exp[n.s] -> acc[n.s] -> comm")
             }
-            Prim::ReduceByIndexI(_, t) => format!(
+            Prim::ReduceByIndexI(_, t, _) => format!(
                 "(n: nat) -> (k: nat) -> (s: data) -> {cell} -> exp[n.{t}] -> exp[n.s] -> var[k.s] -> comm"
             ),
             Prim::NewTable(_, _, columns) => {

@@ -5,6 +5,7 @@ use crate::phrase::{Instance, Phrase, Program, Side};
 use crate::prim::{Prim, ScanKind, Site, Space};
 use crate::store::{Reference, Store};
 use crate::ty::{Arrow, Data, Kind, Nat, PhraseType};
+use almach_prim::Chunk;
 use almach_value::ir_text::{binary_name, scalar_text, ternary_name, unary_name};
 use almach_value::ir_types::type_text;
 use std::fmt;
@@ -505,18 +506,19 @@ impl fmt::Display for Prim {
             | Prim::AsVectorAcc(w, t)
             | Prim::AsScalarAcc(w, t)
             | Prim::Splat(w, t) => write!(f, "{name}<{w},{t}>"),
-            Prim::Map(level)
-            | Prim::MapI(level)
-            | Prim::ParFor(level)
-            | Prim::FilterI(level)
-            | Prim::PartitionI(level) => write!(f, "{name}<{level}>"),
+            Prim::Map(level) | Prim::MapI(level) | Prim::ParFor(level) => write!(f, "{name}<{level}>"),
+            Prim::FilterI(level, chunk) | Prim::PartitionI(level, chunk) => {
+                write!(f, "{name}<{level}{}>", chunk_text(*chunk))
+            }
             Prim::New(Space::Any) => f.write_str(name),
             Prim::New(space) => write!(f, "{name}<{}>", space_name(*space)),
-            Prim::ScanI(level, kind) => write!(f, "{name}<{level},{}>", scan_name(*kind)),
+            Prim::ScanI(level, kind, chunk) => {
+                write!(f, "{name}<{level},{}{}>", scan_name(*kind), chunk_text(*chunk))
+            }
             Prim::ScatterI(level, t, site) | Prim::PermuteI(level, t, site) => {
                 write!(f, "{name}<{level},{t},{}>", site_text(site))
             }
-            Prim::ReduceByIndexI(level, t) => write!(f, "{name}<{level},{t}>"),
+            Prim::ReduceByIndexI(level, t, chunk) => write!(f, "{name}<{level},{t}{}>", chunk_text(*chunk)),
             Prim::Check(site, arguments) => {
                 write!(f, "{name}<{}", site_text(site))?;
                 for argument in arguments {
@@ -556,6 +558,11 @@ pub(crate) fn space_name(space: Space) -> &'static str {
         Space::Local => "local",
         Space::Private => "private",
     }
+}
+
+/// `,4096`.
+fn chunk_text(chunk: Option<Chunk>) -> String {
+    chunk.map(|chunk| format!(",{chunk}")).unwrap_or_default()
 }
 
 pub(crate) fn scan_name(kind: ScanKind) -> &'static str {

@@ -4,7 +4,7 @@
 //! makes a failing program small; `hunt` does so for many, in processes of their own.
 
 mod compile;
-mod dpia;
+pub mod dpia;
 pub mod generate;
 pub mod hunt;
 pub mod mutate;

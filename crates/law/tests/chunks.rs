@@ -1,13 +1,18 @@
-//! The parallel mechanisms with chunks of every small size, on Imp's interpreter with its race detector: many chunks
+//! The parallel mechanisms with chunks of every small size, on every interpreter, Imp's with its race detector: many chunks
 //! need no large arrays here. And native code with the usual chunks, on several numbers of threads.
 
 #![allow(clippy::unwrap_used)]
 
+use almach_core::Program as Core;
+use almach_core::check::Checked;
 use almach_core::interp::Interpreter;
+use almach_dpia::interp::RunError as DpiaError;
 use almach_driver::back::{Machine, Target, c_source, strategy};
 use almach_driver::{NoFiles, front, load};
+use almach_imp::Site;
 use almach_imp::interp::{RunError, run_entry};
-use almach_lower::{Chunks, lower_in_chunks};
+use almach_law::dpia;
+use almach_lower::lower;
 use almach_native::{Library, Toolchain};
 use almach_value::{Value, same};
 
@@ -40,40 +45,132 @@ entry binned (n: i64): [](i32, i32) =
 entry nested (n: i64): [][]i64 = map@par (\i -> scan@seq (+) i (iota 5)) (iota n)
 "#;
 
+/// The program with these chunks written on all its operations at level `par` that take one.
+fn in_chunks(text: &str, elements: u32, parts: u32) -> String {
+    let mut text = text.to_owned();
+    for (name, chunk) in [
+        ("scan", elements),
+        ("scan_exclusive", elements),
+        ("filter", elements),
+        ("partition", elements),
+        ("reduce_by_index", parts),
+    ] {
+        text = text.replace(&format!(" {name}@par "), &format!(" {name}@par@{chunk} "));
+    }
+    text
+}
+
+fn core(text: &str) -> Checked<Core> {
+    let front = front(load("chunks.alm", text, &NoFiles), Vec::new());
+    assert!(!front.has_errors(), "{:?}", front.diagnostics);
+    front.core().unwrap()
+}
+
+fn outcome(found: Result<Value, RunError>) -> Result<Value, String> {
+    found.map_err(|error| match error {
+        RunError::Failed { site, arguments } => {
+            let arguments: Vec<String> = arguments.iter().map(|value| value.to_string()).collect();
+            site.message(&arguments)
+        }
+        broken => panic!("{broken}"),
+    })
+}
+
+fn agree(expected: &Result<Value, String>, found: &Result<Value, String>) -> bool {
+    match (expected, found) {
+        (Ok(expected), Ok(found)) => same(expected, found),
+        (Err(expected), Err(found)) => expected == found,
+        _ => false,
+    }
+}
+
 #[test]
 fn chunks_of_every_size_give_the_same() {
-    let front = front(load("chunks.alm", PROGRAM, &NoFiles), Vec::new());
-    assert!(!front.has_errors(), "{:?}", front.diagnostics);
-    let core = front.core().unwrap();
-    let strategy = strategy(core.clone(), Machine::Threads).unwrap();
-    let interpreter = Interpreter::new(&core).unwrap();
-    let names: Vec<&str> = core.entries.iter().map(|entry| &*entry.name).collect();
+    let in_order = core(PROGRAM);
+    let interpreter = Interpreter::new(&in_order).unwrap();
     let mut failures = 0;
-    for (elements, copies) in [(1, 1), (2, 3), (3, 2), (7, 4), (4096, 16)] {
-        let lowered = lower_in_chunks(&strategy, &names, Chunks { elements, copies }).unwrap();
+    for (elements, parts) in [(1, 1), (2, 3), (3, 2), (7, 4), (4096, 16)] {
+        let strategy = strategy(core(&in_chunks(PROGRAM, elements, parts)), Machine::Threads).unwrap();
+        let names: Vec<&str> = strategy.entries.iter().map(|entry| &*entry.name).collect();
+        let lowered = lower(&strategy, &names).unwrap();
         for entry in &lowered.entries {
             for n in [0, 1, 2, 3, 4, 6, 7, 8, 13, 21] {
                 let what = format!("{} {n} in chunks of {elements}", entry.name);
                 let arguments = vec![Value::from(n as i64)];
                 let expected = interpreter.call(&entry.name, arguments.clone());
-                let found = run_entry(&lowered.imp, entry, &arguments);
-                match (expected, found) {
-                    (Ok(expected), Ok(found)) => {
-                        assert!(same(&expected, &found), "{what}: {found:?}, not {expected:?}");
-                    }
-                    (Err(expected), Err(RunError::Failed { site, arguments })) => {
-                        failures += 1;
-                        let arguments: Vec<String> =
-                            arguments.iter().map(|value| value.to_string()).collect();
-                        assert_eq!(site.message(&arguments), expected.message, "{what}");
-                    }
-                    (expected, found) => panic!("{what}: {found:?}, not {expected:?}"),
-                }
+                let expected = expected.map_err(|error| error.message);
+                failures += usize::from(expected.is_err());
+                let found = outcome(run_entry(&lowered.imp, entry, &arguments));
+                assert!(agree(&expected, &found), "{what}: {found:?}, not {expected:?}");
             }
         }
     }
     assert!(failures > 20, "{failures}");
 }
+
+/// Operators that are not associative at all tell every grouping apart: each stage has the one that is written.
+#[test]
+fn every_stage_has_the_grouping_that_is_written() {
+    for level in ["par", "seq"] {
+        for (elements, parts) in [(1, 1), (2, 3), (3, 2), (7, 4)] {
+            let text = in_chunks(GROUPINGS, elements, parts).replace("@par", &format!("@{level}"));
+            let strategy = strategy(core(&text), Machine::Threads).unwrap();
+            let interpreter = Interpreter::new(&strategy).unwrap();
+            let names: Vec<&str> = strategy.entries.iter().map(|entry| &*entry.name).collect();
+            let lowered = lower(&strategy, &names).unwrap();
+            for (entry, border) in lowered.entries.iter().zip(&lowered.border) {
+                for n in [0, 1, 2, 3, 4, 6, 7, 8, 13, 21, 40] {
+                    let arguments = vec![Value::from(n as i64)];
+                    let expected = interpreter.call(&entry.name, arguments.clone());
+                    let expected = expected.map_err(|error| error.message);
+                    let same_as = |stage: &str, found: Result<Value, String>| {
+                        let what = format!("{} {n} in chunks of {elements} at {level}, {stage}", entry.name);
+                        assert!(agree(&expected, &found), "{what}: {found:?}, not {expected:?}");
+                    };
+                    for (stage, program) in [("dpia", &lowered.dpia), ("loops", &lowered.loops)] {
+                        let found =
+                            dpia::run_entry(program, &border.function, &border.proc, entry, &arguments);
+                        let found = found.unwrap().map_err(|error| match error {
+                            DpiaError::Failed { site, arguments } => {
+                                let site = Site {
+                                    code: site.code,
+                                    span: site.span,
+                                    text: site.text,
+                                };
+                                let texts: Vec<String> =
+                                    arguments.iter().map(|value| value.to_string()).collect();
+                                site.message(&texts)
+                            }
+                            broken => panic!("{broken}"),
+                        });
+                        same_as(stage, found);
+                    }
+                    same_as("imp", outcome(run_entry(&lowered.imp, entry, &arguments)));
+                }
+            }
+        }
+    }
+}
+
+const GROUPINGS: &str = r#"
+def mix (a: i64) (b: i64): i64 = a * 3 + b + 1
+def mix_pair (a: (i32, f32)) (b: (i32, f32)): (i32, f32) = (a.0 * 5 - b.0, a.1 * 0.5 + b.1 / 3)
+def part (a: i64) (b: i64): i64 = assert a != 40, "forty" in a * 3 + b
+
+entry sums (n: i64): []i64 = scan@par mix 3 (iota n)
+entry exclusive (n: i64): []i64 = scan_exclusive@par mix 3 (iota n)
+entry pairs (n: i64): [](i32, f32) = scan@par mix_pair (1, 0.5) (map@seq (\i -> (i32 i - 3, f32 i)) (iota n))
+entry pairs_exclusive (n: i64): [](i32, f32) =
+  scan_exclusive@par mix_pair (2, 5) (map@seq (\i -> (i32 i - 3, f32 i)) (iota n))
+entry rows (n: i64): [][2]i64 = scan@par (\a b -> map@seq mix a b) [1, 2] (map@seq (\i -> [i, i * i]) (iota n))
+entry fails (n: i64): []i64 = scan@par part 1 (map@seq (\i -> i % 5) (iota n))
+entry bins (n: i64): []i64 = reduce_by_index@par (replicate 3 10) mix 0 (map@seq (\i -> i * i % 5) (iota n)) (iota n)
+entry bins_pairs (n: i64): [](i32, f32) =
+  reduce_by_index@par (replicate 2 (1, 1)) mix_pair (1, 0) (map@seq (\i -> i * i % 3) (iota n)) (map@seq (\i -> (i32 i - 3, f32 i)) (iota n))
+entry bins_rows (n: i64): [][2]i64 =
+  reduce_by_index@par (replicate 2 [0, 1]) (\a b -> map@seq mix a b) [0, 0] (map@seq (\i -> i % 3) (iota n)) (map@seq (\i -> [i, i * i]) (iota n))
+entry bins_fail (n: i64): []i64 = reduce_by_index@par (replicate 3 10) part 0 (map@seq (\i -> i % 5) (iota n)) (iota n)
+"#;
 
 const FLOATS: &str = r#"
 def xs (n: i64): [n]f32 = map@seq (\i -> f32 (i * 7919 % 1013) / 17 - 29) (iota n)
@@ -87,14 +184,15 @@ entry binned_pairs (n: i64): [](f32, f32) =
     (map@seq (\i -> i % 4) (iota n)) (zip (xs n) (reverse (xs n)))
 "#;
 
-/// Floats that round: the same bits on every number of threads, on every run, and on Imp's interpreter.
+/// Floats that round: the bits of the strategy program on Imp's interpreter and on every number of threads, on every run.
 #[test]
 fn bits_do_not_depend_on_threads() {
     let front = front(load("floats.alm", FLOATS, &NoFiles), Vec::new());
     assert!(!front.has_errors(), "{:?}", front.diagnostics);
     let strategy = strategy(front.core().unwrap(), Machine::Threads).unwrap();
     let names: Vec<&str> = strategy.entries.iter().map(|entry| &*entry.name).collect();
-    let lowered = lower_in_chunks(&strategy, &names, Chunks::default()).unwrap();
+    let interpreter = Interpreter::new(&strategy).unwrap();
+    let lowered = lower(&strategy, &names).unwrap();
     let Ok(toolchain) = Toolchain::find() else {
         return;
     };
@@ -106,7 +204,9 @@ fn bits_do_not_depend_on_threads() {
         for entry in &lowered.entries {
             for n in [0, 1, 4096, 4097, 12289, 20011] {
                 let arguments = [Value::from(n as i64)];
-                let expected = run_entry(&lowered.imp, entry, &arguments).unwrap();
+                let expected = interpreter.call(&entry.name, arguments.to_vec()).unwrap();
+                let found = run_entry(&lowered.imp, entry, &arguments).unwrap();
+                assert!(same(&expected, &found), "{} {n}, imp", entry.name);
                 for threads in [1, 2, 3, 8] {
                     library.set_threads(threads);
                     for _ in 0..5 {

@@ -1,7 +1,7 @@
 //! Random programs keep the law. A fixed seed for a fixed short time; `ALMACH_TEST_SECONDS` and `ALMACH_TEST_SEED` set others.
 #![allow(clippy::unwrap_used)]
 
-use almach_law::generate::{Program, program};
+use almach_law::generate::{Floats, Program, program};
 use almach_law::hunt::settings;
 use almach_law::shrink::shrink;
 use almach_law::stages::{Machines, check_all};
@@ -57,11 +57,43 @@ fn keep_the_law() {
     );
 }
 
+/// Programs whose sums round, from the strategy program down: few of all programs, so these are looked for.
+fn round_alike() {
+    let count = setting("ALMACH_TEST_ROUNDING", 5) as usize;
+    let first = setting("ALMACH_TEST_SEED", 1);
+    let programs: Vec<Program> = (first..)
+        .map(program)
+        .filter(|program| program.floats == Floats::Round)
+        .take(count)
+        .collect();
+    for (program, result) in programs
+        .iter()
+        .zip(check_all(&programs, Machines::All(settings(1))))
+    {
+        if let Err(failure) = result {
+            let text = program.text();
+            panic!(
+                "breaks the law at `{}`\n\n{text}\n{}",
+                failure.stage, failure.details
+            );
+        }
+    }
+}
+
 #[test]
 fn random_programs_keep_the_law() {
+    with_stack(keep_the_law);
+}
+
+#[test]
+fn sums_round_as_the_strategy_program_says() {
+    with_stack(round_alike);
+}
+
+fn with_stack(work: fn()) {
     let worker = std::thread::Builder::new()
         .stack_size(STACK_BYTES)
-        .spawn(keep_the_law)
+        .spawn(work)
         .unwrap();
     if let Err(panic) = worker.join() {
         std::panic::resume_unwind(panic);

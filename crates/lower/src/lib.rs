@@ -53,20 +53,9 @@ pub struct Border {
     pub proc: Name,
 }
 
-pub use stage3::collectives::Chunks;
-
 /// Lowers entry points and all that they call.
 pub fn lower(program: &Program, entries: &[&str]) -> Result<Lowered, Vec<Diagnostic>> {
-    lower_in_chunks(program, entries, Chunks::default())
-}
-
-/// As `lower`, with other chunks for the combinators that work in chunks.
-pub fn lower_in_chunks(
-    program: &Program,
-    entries: &[&str],
-    chunks: Chunks,
-) -> Result<Lowered, Vec<Diagnostic>> {
-    lower_entries(program, entries, chunks).map_err(|diagnostic| vec![*diagnostic])
+    lower_entries(program, entries).map_err(|diagnostic| vec![*diagnostic])
 }
 
 /// Core tells variables apart by number, and a use may spell the name otherwise than the binder; from here on names are
@@ -95,7 +84,7 @@ impl Walk for Binders {
     }
 }
 
-fn lower_entries(program: &Program, names: &[&str], chunks: Chunks) -> Lowering<Lowered> {
+fn lower_entries(program: &Program, names: &[&str]) -> Lowering<Lowered> {
     let (program, crossings) = crossing::cross_entries(program, names)?;
     let program = &with_binders_names(&program);
     let mut entries = Vec::new();
@@ -110,8 +99,10 @@ fn lower_entries(program: &Program, names: &[&str], chunks: Chunks) -> Lowering<
     let (mut stage1, proc_names) = stage1::translate(program, &functions, &all_cells)?;
     names_once::names_once(&mut stage1);
     let dpia = check_dpia(stage1, "stage I")?;
-    let loops = check_dpia(stage2::to_loops(dpia.program()), "stage II")?;
-    let mut procs = stage3::to_imp(loops.program(), chunks)?;
+    let mut stage2 = stage2::to_loops(dpia.program());
+    names_once::names_once(&mut stage2);
+    let loops = check_dpia(stage2, "stage II")?;
+    let mut procs = stage3::to_imp(loops.program())?;
     let mut interfaces = Vec::new();
     let mut border = Vec::new();
     for entry in entries {

@@ -30,7 +30,6 @@ use almach_imp as imp;
 use almach_imp::{Expr, Index, Stmt};
 use almach_nat::{Range, Ranges};
 use almach_value::{Scalar, ScalarType};
-use collectives::Chunks;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use storage::Storage;
@@ -75,7 +74,6 @@ pub(crate) struct Generator<'a> {
     parallel: Parallel,
     /// Procedures that may end with an error of the program.
     failing: &'a HashSet<Name>,
-    chunks: Chunks,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -85,17 +83,17 @@ pub(crate) enum Parallel {
 }
 
 /// Translates every procedure.
-pub(crate) fn to_imp(program: &Program, chunks: Chunks) -> Lowering<Vec<imp::Proc>> {
+pub(crate) fn to_imp(program: &Program) -> Lowering<Vec<imp::Proc>> {
     let failing = collectives::failing_procs(program);
     program
         .procs
         .iter()
-        .map(|proc| Generator::new(program, &failing, chunks).proc(proc))
+        .map(|proc| Generator::new(program, &failing).proc(proc))
         .collect()
 }
 
 impl<'a> Generator<'a> {
-    fn new(program: &'a Program, failing: &'a HashSet<Name>, chunks: Chunks) -> Generator<'a> {
+    fn new(program: &'a Program, failing: &'a HashSet<Name>) -> Generator<'a> {
         Generator {
             program,
             bindings: HashMap::new(),
@@ -109,7 +107,6 @@ impl<'a> Generator<'a> {
             unreachable: false,
             parallel: Parallel::Outside,
             failing,
-            chunks,
         }
     }
 

@@ -7,6 +7,6 @@ mod annotation;
 mod scalar_names;
 mod table;
 
-pub use annotation::{Annotation, Effect, Level};
+pub use annotation::{Annotation, Chunk, Effect, Level};
 pub use scalar_names::{ScalarFunction, scalar_function};
-pub use table::{Prim, PrimInfo, TakesEffect, TakesLevel};
+pub use table::{Prim, PrimInfo, TakesChunk, TakesEffect, TakesLevel};

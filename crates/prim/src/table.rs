@@ -25,6 +25,13 @@ pub enum TakesEffect {
     No,
 }
 
+/// Whether the number of a chunk may be written on an operation: its iterations communicate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TakesChunk {
+    Yes,
+    No,
+}
+
 macro_rules! primitives {
     ($($variant:ident $name:literal $ty:literal $level:ident $effect:ident;)*) => {
         /// An operation that is not a scalar operator.
@@ -101,6 +108,15 @@ primitives! {
 impl Prim {
     pub fn name(self) -> &'static str {
         self.info().name
+    }
+
+    pub fn takes_chunk(self) -> TakesChunk {
+        match self {
+            Prim::Scan | Prim::ScanExclusive | Prim::Filter | Prim::Partition | Prim::ReduceByIndex => {
+                TakesChunk::Yes
+            }
+            _ => TakesChunk::No,
+        }
     }
 
     pub fn from_name(name: &str) -> Option<Prim> {

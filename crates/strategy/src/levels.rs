@@ -141,6 +141,9 @@ impl Chooser {
                 self.decide(span, op.prim, Choice::Level(level), reason);
             }
         }
+        if chosen.annotation.chunk.is_none() {
+            chosen.annotation.chunk = self.chunk(&chosen, around);
+        }
         let inside = around.inside(chosen.annotation.level);
         chosen.functions = op
             .functions

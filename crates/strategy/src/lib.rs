@@ -12,6 +12,7 @@
 //!
 //! - [`calls`](mod@calls): a function has a copy for every level it is called at.
 //! - [`levels`](mod@levels): the outermost operation goes to threads, the innermost to the lanes of a processor.
+//! - [`chunks`](mod@chunks): how scans, filters and histograms are cut.
 //! - [`producers`](mod@producers): what feeds a reduction is computed where it is used.
 //! - [`reductions`](mod@reductions): chunks for threads. [`lanes`](mod@lanes): lanes and accumulators.
 //! - [`hierarchy`]: which levels may stand inside which, checked on what the user wrote.
@@ -21,6 +22,7 @@
 //! - [`operator`](mod@operator): which operators may be reordered. [`cost`](mod@cost): how much work a function is.
 
 mod calls;
+mod chunks;
 mod cost;
 mod decision;
 pub mod hierarchy;

@@ -67,6 +67,7 @@ impl Chooser {
         view.annotation = Annotation {
             level: Some(Level::Seq),
             effect: Some(Effect::Source),
+            chunk: None,
         };
         self.builder.push(stmt.pattern.clone(), Exp::Op(view), stmt.span);
         Ok(())

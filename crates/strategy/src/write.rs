@@ -22,7 +22,7 @@ pub(crate) fn at_level(prim: Prim, level: Level, functions: Vec<Lambda>, args: V
         prim,
         annotation: Annotation {
             level: Some(level),
-            effect: None,
+            ..Annotation::NONE
         },
         functions,
         args,

@@ -1,6 +1,6 @@
 //! The papers' names for operations at a level: `mapPar` is `map@par` (design, section 3).
 
-use almach_prim::{Annotation, Effect, Level};
+use almach_prim::{Annotation, Chunk, Effect, Level};
 
 /// The operation and the level that one of the papers' names stands for. `reduceSeq` is not among them: it is a
 /// primitive of its own, with another type than `reduce`.
@@ -32,9 +32,10 @@ pub fn paper_name(name: &str) -> Option<(&'static str, Level)> {
 pub enum Part {
     Level(Level),
     Effect(Effect),
+    Chunk(Chunk),
 }
 
-/// The levels that take a dimension, and those that do not, by name.
+/// What a word says: levels (those with dimensions at dimension 0) and effects by name, chunks as a number.
 pub fn annotation_word(word: &str) -> Option<Part> {
     Some(match word {
         "seq" => Part::Level(Level::Seq),
@@ -46,7 +47,7 @@ pub fn annotation_word(word: &str) -> Option<Part> {
         "S" => Part::Effect(Effect::Source),
         "D" => Part::Effect(Effect::Destination),
         "E" => Part::Effect(Effect::Eager),
-        _ => return None,
+        number => Part::Chunk(number.parse().ok()?),
     })
 }
 
@@ -66,8 +67,10 @@ pub fn add_part(annotation: &mut Annotation, part: Part) -> Result<(), &'static 
     match part {
         Part::Level(level) if annotation.level.is_none() => annotation.level = Some(level),
         Part::Effect(effect) if annotation.effect.is_none() => annotation.effect = Some(effect),
+        Part::Chunk(chunk) if annotation.chunk.is_none() => annotation.chunk = Some(chunk),
         Part::Level(_) => return Err("level"),
         Part::Effect(_) => return Err("effect"),
+        Part::Chunk(_) => return Err("chunk"),
     }
     Ok(())
 }

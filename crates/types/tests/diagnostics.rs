@@ -220,6 +220,7 @@ const MISTAKES: &[(&str, &str)] = &[
     // Annotations.
     ("level_on_a_function", "def f xs = sum@par xs\n"),
     ("level_on_a_view", "def f xs = split@par 4 xs\n"),
+    ("chunk_on_a_map", "def f (xs: []i32) = map@par@64 (+ 1) xs\n"),
     ("effect_on_length", "def f xs = length@D xs\n"),
 ];
 

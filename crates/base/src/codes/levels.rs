@@ -3,7 +3,8 @@
 codes! {
     NOT_ANNOTATABLE = "E0701", "an annotation where it has no meaning", "
 Levels (`@seq`, `@par`, …) and effects (`@S`, `@D`, `@E`) are written on primitive operations, and not all of them take both: a
-view such as `split` has no level, since nothing runs; `length` makes no array, so it has no effect.
+view such as `split` has no level, since nothing runs; `length` makes no array, so it has no effect. A chunk (`@4096`) is for `scan`, `scan_exclusive`,
+`filter`, `partition` and `reduce_by_index`.
 
 Erroneous:
 

@@ -176,8 +176,8 @@ Write instead:
     def f = map (* (1 + 2))
 ";
     BAD_ANNOTATION = "E0116", "an annotation is not known", "
-Behind an operation's name may stand one level, `@seq @vec @par @grid @group @local`, and one effect, `@S @D @E`. The levels `@grid`,
-`@group` and `@local` have dimensions 0, 1 and 2, as in `map@grid.1`.
+Behind an operation's name may stand one level, `@seq @vec @par @grid @group @local`, one chunk, as in `scan@par@4096`, and one effect, `@S @D @E`. The
+levels `@grid`, `@group` and `@local` have dimensions 0, 1 and 2, as in `map@grid.1`.
 
 Erroneous:
 

@@ -5,6 +5,7 @@
 //! - Guarantees: a register is written once on every path, except those that loops carry and branches join; the
 //!   numbers of registers made inside a loop are not below the loop's [`Inner`] marks.
 
+mod communicating;
 mod compute;
 mod control;
 mod ops;

@@ -397,7 +397,7 @@ impl<'t> Parser<'t> {
     fn annotation(&mut self) -> Parsed<Annotation> {
         let mut annotation = Annotation::NONE;
         while self.eat("@") {
-            let unknown = self.expected("a level or an effect");
+            let unknown = self.expected("a level, a chunk or an effect");
             let word = self.word();
             self.at += 1;
             match word {
@@ -418,7 +418,7 @@ impl<'t> Parser<'t> {
                         _ => Level::Local(dimension),
                     });
                 }
-                _ => return Err(unknown),
+                number => annotation.chunk = Some(number.parse().map_err(|_| unknown)?),
             }
         }
         Ok(annotation)

@@ -7,7 +7,7 @@ use crate::ir::{
 };
 use crate::typing::Typed;
 use almach_base::Span;
-use almach_prim::{Annotation, Level, Prim};
+use almach_prim::{Annotation, Chunk, Level, Prim, TakesChunk};
 use almach_value::{BinOp, Scalar, ScalarType, UnOp};
 
 const SCALARS: [ScalarType; 4] = [
@@ -81,8 +81,16 @@ impl Generator {
                 } else {
                     Level::Par
                 });
+                let chunk = match op.prim.takes_chunk() {
+                    TakesChunk::Yes if self.rng.chance(50) => Chunk::new(1 + self.rng.below(4) as u32),
+                    TakesChunk::Yes | TakesChunk::No => None,
+                };
                 Exp::Op(Op {
-                    annotation: Annotation { level, effect: None },
+                    annotation: Annotation {
+                        level,
+                        chunk,
+                        ..Annotation::NONE
+                    },
                     ..op
                 })
             }

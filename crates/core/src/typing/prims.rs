@@ -9,7 +9,7 @@ use super::scheme::State;
 use super::{TypeError, Typed, Typing, no_more, same_count};
 use crate::check::Rule;
 use crate::ir::{Atom, Dim, Lambda, Op, ResultType, Size, Type, Var};
-use almach_prim::{Prim, TakesEffect, TakesLevel};
+use almach_prim::{Prim, TakesChunk, TakesEffect, TakesLevel};
 use almach_value::{Scalar, ScalarType};
 
 impl Typing<'_> {
@@ -67,6 +67,10 @@ impl Typing<'_> {
         match (op.annotation.level, info.takes_level) {
             (Some(_), TakesLevel::No) => return refuse("level"),
             (Some(_), TakesLevel::Yes) | (None, _) => {}
+        }
+        match (op.annotation.chunk, op.prim.takes_chunk()) {
+            (Some(_), TakesChunk::No) => return refuse("chunk"),
+            (Some(_), TakesChunk::Yes) | (None, _) => {}
         }
         match (op.annotation.effect, info.takes_effect) {
             (Some(_), TakesEffect::No) => refuse("effect"),

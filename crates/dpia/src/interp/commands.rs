@@ -3,11 +3,10 @@
 use super::expressions::{Applied, below, reader, take};
 use super::store::{Block, Step, Store, cell_reader, cell_writer, integer};
 use super::{Acc, Exp, Interpreter, Meaning, Run, RunError, broken};
-use crate::prim::{Prim, ScanKind, Site};
+use crate::prim::{Prim, Site};
 use crate::ty::Data;
 use almach_prim::Level;
 use almach_value::Scalar;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 pub(super) fn comm<'p>(run: impl Fn(&mut Store) -> Run<()> + 'p) -> Run<Meaning<'p>> {
@@ -18,12 +17,12 @@ pub(super) fn number<'p>(value: i64) -> Meaning<'p> {
     reader(move |_, _| Ok(Scalar::I64(value)))
 }
 
-fn element<'p>(array: &Exp<'p>, at: i64) -> Meaning<'p> {
+pub(super) fn element<'p>(array: &Exp<'p>, at: i64) -> Meaning<'p> {
     let array = array.clone();
     reader(move |store, path| array(store, &below(&[Step::At(at)], path)))
 }
 
-fn slot<'p>(array: &Acc<'p>, at: i64) -> Meaning<'p> {
+pub(super) fn slot<'p>(array: &Acc<'p>, at: i64) -> Meaning<'p> {
     let array = array.clone();
     Meaning::Acc(Rc::new(move |store: &mut Store, path: &[Step], scalar| {
         array(store, &below(&[Step::At(at)], path), scalar)
@@ -55,7 +54,7 @@ pub(super) fn each(level: Level, size: i64, mut run: impl FnMut(i64) -> Run<()>)
 }
 
 /// A new cell for as long as `inside` runs.
-fn with_cell<'p, T>(
+pub(super) fn with_cell<'p, T>(
     store: &mut Store,
     inside: impl FnOnce(&mut Store, Meaning<'p>, Meaning<'p>) -> Run<T>,
 ) -> Run<T> {
@@ -66,7 +65,7 @@ fn with_cell<'p, T>(
 }
 
 /// Assignment at any type: everything is read before anything is written.
-fn assign<'p>(
+pub(super) fn assign<'p>(
     applied: &Applied<'p>,
     data: &'p Data,
     acceptor: &Acc<'p>,
@@ -164,7 +163,7 @@ impl<'p> Interpreter<'p> {
             Prim::Trace(..) => comm(|_| Ok(())),
             Prim::Fill | Prim::Open => cell(applied, arguments),
             Prim::For | Prim::ParFor(_) | Prim::MapI(_) | Prim::ReduceI => looping(applied, arguments),
-            _ => collective(applied, arguments),
+            _ => super::collectives::collective(applied, arguments),
         }
     }
 }
@@ -308,7 +307,7 @@ fn looping<'p>(applied: Rc<Applied<'p>>, arguments: Vec<Meaning<'p>>) -> Run<Mea
 }
 
 /// Computes into a cell of its own, then assigns: what is computed may read what is assigned.
-fn step<'p>(
+pub(super) fn step<'p>(
     applied: &Applied<'p>,
     data: &'p Data,
     acceptor: &Acc<'p>,
@@ -318,202 +317,5 @@ fn step<'p>(
     with_cell(store, |store, next, result| {
         compute(next)?.run(store)?;
         assign(applied, data, acceptor, &result.exp()?, store)
-    })
-}
-
-/// The combinators with communication between iterations: their meaning is these loops.
-fn collective<'p>(applied: Rc<Applied<'p>>, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
-    match applied.prim {
-        Prim::ScanI(_, kind) => scan(applied.clone(), *kind, arguments),
-        Prim::FilterI(_) | Prim::PartitionI(_) => filter(applied.clone(), arguments),
-        Prim::ScatterI(_, _, site) => scatter(applied.clone(), (**site).clone(), arguments),
-        Prim::PermuteI(_, _, site) => permute(applied.clone(), (**site).clone(), arguments),
-        Prim::ReduceByIndexI(..) => reduce_by_index(applied.clone(), arguments),
-        Prim::Construct(row) => super::rows::construct((**row).clone(), arguments),
-        Prim::NewTable(level, store, _) => {
-            super::rows::new_table(*level, store.clone(), applied.size(0)?, arguments)
-        }
-        Prim::NewRows(level, store, _) => {
-            super::rows::new_rows(*level, store.clone(), applied.size(0)?, arguments)
-        }
-        Prim::TableOf(store) => super::rows::table_of(store.clone(), arguments),
-        other => Err(broken(format!("`{}` is no command", other.name()))),
-    }
-}
-
-fn scan<'p>(applied: Rc<Applied<'p>>, kind: ScanKind, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
-    let [function, start, array, out] = take(arguments)?;
-    let (start, array, out) = (start.exp()?, array.exp()?, out.acc()?);
-    let size = applied.size(0)?;
-    comm(move |store| {
-        let data = applied.data(0)?;
-        with_cell(store, |store, writer, running| {
-            let writer = writer.acc()?;
-            assign(&applied, data, &writer, &start, store)?;
-            for at in 0..size {
-                let place = slot(&out, at).acc()?;
-                if kind == ScanKind::Exclusive {
-                    assign(&applied, data, &place, &running.clone().exp()?, store)?;
-                }
-                step(&applied, data, &writer, store, |next| {
-                    function
-                        .clone()
-                        .apply(running.clone())?
-                        .apply(element(&array, at))?
-                        .apply(next)
-                })?;
-                if kind == ScanKind::Inclusive {
-                    assign(&applied, data, &place, &running.clone().exp()?, store)?;
-                }
-            }
-            Ok(())
-        })
-    })
-}
-
-fn filter<'p>(applied: Rc<Applied<'p>>, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
-    let [function, array, out] = take(arguments)?;
-    let (array, out) = (array.exp()?, out.acc()?);
-    let size = applied.size(0)?;
-    comm(move |store| {
-        let (mut kept, mut others) = (Vec::new(), Vec::new());
-        for at in 0..size {
-            let answer = with_cell(store, |store, writer, reader| {
-                function
-                    .clone()
-                    .apply(element(&array, at))?
-                    .apply(writer)?
-                    .run(store)?;
-                reader.exp()?(store, &[])
-            })?;
-            match answer {
-                Scalar::Bool(true) => kept.push(at),
-                _ => others.push(at),
-            }
-        }
-        let parts: Vec<(Vec<Step>, &Vec<i64>)> = match applied.prim {
-            Prim::FilterI(_) => vec![(vec![Step::Contents], &kept)],
-            _ => vec![
-                (vec![Step::Contents, Step::Field(0)], &kept),
-                (vec![Step::Contents, Step::Field(1)], &others),
-            ],
-        };
-        for (at, (_, positions)) in parts.iter().enumerate() {
-            out(store, &[Step::Size(at)], Scalar::I64(positions.len() as i64))?;
-        }
-        for (prefix, positions) in parts {
-            for (to, from) in positions.iter().enumerate() {
-                let prefix = below(&prefix, &[Step::At(to as i64)]);
-                let found = applied
-                    .env
-                    .scalars(applied.data(0)?, &element(&array, *from).exp()?, store)?;
-                for (path, scalar) in found {
-                    out(store, &below(&prefix, &path), scalar)?;
-                }
-            }
-        }
-        Ok(())
-    })
-}
-
-fn index_at<'p>(indices: &Exp<'p>, at: i64, store: &Store) -> Run<i128> {
-    let scalar = indices(store, &[Step::At(at)])?;
-    scalar
-        .as_integer()
-        .ok_or_else(|| broken("an index that is no integer"))
-}
-
-fn in_range(index: i128, size: i64) -> Option<i64> {
-    i64::try_from(index)
-        .ok()
-        .filter(|index| (0..size).contains(index))
-}
-
-fn scatter<'p>(applied: Rc<Applied<'p>>, site: Site, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
-    let [indices, values, var] = take(arguments)?;
-    let (indices, values) = (indices.exp()?, values.exp()?);
-    let acceptor = var.pair()?.0.acc()?;
-    let (count, size) = (applied.size(0)?, applied.size(1)?);
-    comm(move |store| {
-        let mut written: HashMap<i64, Vec<(Vec<Step>, Scalar)>> = HashMap::new();
-        for at in 0..count {
-            let index = index_at(&indices, at, store)?;
-            let Some(to) = in_range(index, size) else {
-                continue;
-            };
-            let data = applied.data(0)?;
-            let scalars = applied.env.scalars(data, &element(&values, at).exp()?, store)?;
-            if let Some(before) = written.get(&to) {
-                let same = before.iter().zip(&scalars).all(|((_, a), (_, b))| a.same(*b));
-                if !same {
-                    return Err(RunError::Failed {
-                        site: site.clone(),
-                        arguments: vec![Scalar::I64(to)],
-                    });
-                }
-            }
-            let place = slot(&acceptor, to).acc()?;
-            for (path, scalar) in &scalars {
-                place(store, path, *scalar)?;
-            }
-            written.insert(to, scalars);
-        }
-        Ok(())
-    })
-}
-
-fn permute<'p>(applied: Rc<Applied<'p>>, site: Site, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
-    let [indices, values, out] = take(arguments)?;
-    let (indices, values, out) = (indices.exp()?, values.exp()?, out.acc()?);
-    let size = applied.size(0)?;
-    comm(move |store| {
-        let mut seen = std::collections::HashSet::new();
-        for at in 0..size {
-            let index = index_at(&indices, at, store)?;
-            match in_range(index, size) {
-                Some(to) if seen.insert(to) => {
-                    let place = slot(&out, to).acc()?;
-                    assign(
-                        &applied,
-                        applied.data(0)?,
-                        &place,
-                        &element(&values, at).exp()?,
-                        store,
-                    )?;
-                }
-                _ => {
-                    let index = i64::try_from(index).unwrap_or(i64::MAX);
-                    return Err(RunError::Failed {
-                        site: site.clone(),
-                        arguments: vec![Scalar::I64(index)],
-                    });
-                }
-            }
-        }
-        Ok(())
-    })
-}
-
-fn reduce_by_index<'p>(applied: Rc<Applied<'p>>, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
-    let [function, indices, values, var] = take(arguments)?;
-    let (indices, values) = (indices.exp()?, values.exp()?);
-    let (acceptor, current) = var.pair()?;
-    let (acceptor, current) = (acceptor.acc()?, current.exp()?);
-    let (count, size) = (applied.size(0)?, applied.size(1)?);
-    comm(move |store| {
-        for at in 0..count {
-            let index = index_at(&indices, at, store)?;
-            if let Some(to) = in_range(index, size) {
-                let place = slot(&acceptor, to).acc()?;
-                step(&applied, applied.data(0)?, &place, store, |next| {
-                    function
-                        .clone()
-                        .apply(element(&current, to))?
-                        .apply(element(&values, at))?
-                        .apply(next)
-                })?;
-            }
-        }
-        Ok(())
     })
 }

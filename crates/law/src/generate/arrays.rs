@@ -91,20 +91,21 @@ impl Generator {
         let names = ["scan", "scan_exclusive"];
         let name = self.rng.pick(&names).copied().unwrap_or("scan");
         let (level, _) = self.level_of_collective();
+        let chunk = self.chunk();
         match element {
             Ty::Scalar(scalar) => {
                 let (operator, start) = self.monoid(*scalar);
-                node!(own.clone(); format!("({name}{level} {operator} {start} "), self.expr(own, depth), ")")
+                node!(own.clone(); format!("({name}{level}{chunk} {operator} {start} "), self.expr(own, depth), ")")
             }
             Ty::Wild(_) => {
                 let operator = self.rng.pick(&["min", "max"]).copied().unwrap_or("min");
                 let start = self.expr(element, 0);
-                node!(own.clone(); format!("({name}{level} {operator} "), start, " ", self.expr(own, depth), ")")
+                node!(own.clone(); format!("({name}{level}{chunk} {operator} "), start, " ", self.expr(own, depth), ")")
             }
             // The last one wins, which is associative whatever the type.
             _ if !element.holds_unknown() => {
                 let start = self.expr(element, depth.min(1));
-                node!(own.clone(); format!("({name}{level} (\\_ b -> b) "), start, " ", self.expr(own, depth), ")")
+                node!(own.clone(); format!("({name}{level}{chunk} (\\_ b -> b) "), start, " ", self.expr(own, depth), ")")
             }
             _ => self.simple(own),
         }
@@ -120,6 +121,7 @@ impl Generator {
         }
         let pairs = Ty::array(count.clone(), Ty::Tuple(vec![element.clone(), element.clone()]));
         let (level, _) = self.level_of_collective();
+        let chunk = self.chunk();
         let (a, b, c, d, r) = (
             self.fresh(),
             self.fresh(),
@@ -127,7 +129,7 @@ impl Generator {
             self.fresh(),
             self.fresh(),
         );
-        node!(own.clone(); format!("(map (\\{r} -> {r}.0 ^ {r}.1) (scan{level} (\\({a}, {b}) ({c}, {d}) -> ({a} * {c}, {b} * {c} + {d})) (1{scalar}, 0{scalar}) "),
+        node!(own.clone(); format!("(map (\\{r} -> {r}.0 ^ {r}.1) (scan{level}{chunk} (\\({a}, {b}) ({c}, {d}) -> ({a} * {c}, {b} * {c} + {d})) (1{scalar}, 0{scalar}) "),
               self.expr(&pairs, depth), "))")
     }
 
@@ -209,9 +211,10 @@ impl Generator {
         let from = self.size();
         let name = self.fresh();
         let (level, _) = self.level_of_collective();
+        let chunk = self.chunk();
         let indices = self.expr(&Ty::array(from.clone(), I64), depth);
         let values = self.expr(&Ty::Array(from, Box::new(element.clone())), depth);
-        node!(own.clone(); format!("(reduce_by_index{level} "), self.expr(own, depth),
+        node!(own.clone(); format!("(reduce_by_index{level}{chunk} "), self.expr(own, depth),
               format!(" {operator} {neutral} (map (\\{name} -> {name} % 6) "), indices, ") ", values, ")")
     }
 
@@ -273,10 +276,13 @@ impl Generator {
         match self.rng.below(3) {
             0 => node!(own.clone(); format!("((filter (\\{name} -> true) "), xs, format!(") :> {ty})")),
             1 => {
-                let test = self.with(&name, element, |this| this.expr(&BOOL, depth.min(2)));
+                let (level, around) = self.level_of_collective();
+                let test = self.inside(around, |this| {
+                    this.with(&name, element, |this| this.expr(&BOOL, depth.min(2)))
+                });
                 let (kept, rest) = (self.fresh(), self.fresh());
-                let (level, _) = self.level_of_collective();
-                node!(own.clone(); format!("(let ({kept}, {rest}) = partition{level} (\\{name} -> "), test, ") ", xs,
+                let chunk = self.chunk();
+                node!(own.clone(); format!("(let ({kept}, {rest}) = partition{level}{chunk} (\\{name} -> "), test, ") ", xs,
                       format!(" in ({kept} ++ {rest}) :> {ty})"))
             }
             _ => node!(own.clone(); "(", self.expr(&Ty::Unknown(Box::new(element.clone())), depth),

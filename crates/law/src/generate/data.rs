@@ -3,7 +3,7 @@
 //! References only go to nodes that come later (in `build`) or that a node refers to already (in `foreach`), so that no datum is
 //! cyclic and every walk ends.
 
-use super::{Generator, Program, Scale};
+use super::{Floats, Generator, Program, Scale};
 use crate::tree::{Node, Ty};
 use almach_value::ScalarType;
 use std::fmt::Write;
@@ -76,6 +76,7 @@ impl Generator {
             body: Node::leaf(Ty::Scalar(ScalarType::I64), body),
             runs,
             scale: Scale::Small,
+            floats: Floats::Exact,
         }
     }
 

@@ -1,7 +1,8 @@
 //! Programs about arrays that are larger than one chunk of a parallel operation. All sizes come from one number, so that
 //! the same program runs on none, one, a few and many elements; results are small.
 
-use super::{BOOL, Generator, I64, Program, Scale};
+use super::levels::LEVEL_MARK;
+use super::{BOOL, Floats, Generator, I64, Program, Scale};
 use crate::node;
 use crate::tree::{Node, Ty};
 use almach_value::ScalarType;
@@ -13,6 +14,9 @@ const STEPS: usize = 3;
 impl Generator {
     pub(super) fn large_program(&mut self) -> Program {
         self.scope = vec![("k".to_owned(), I64)];
+        if self.rng.chance(40) {
+            self.floats = Floats::Round;
+        }
         let mut element = self.large_element();
         let first = self.fresh();
         let index = self.fresh();
@@ -43,6 +47,7 @@ impl Generator {
             body,
             runs,
             scale: Scale::Large,
+            floats: self.floats,
         }
     }
 
@@ -50,19 +55,25 @@ impl Generator {
         match self.rng.below(6) {
             0 => Ty::Tuple(vec![I64, Ty::Scalar(ScalarType::I32)]),
             1 => Ty::Scalar(ScalarType::F64),
+            2 | 4 if self.floats == Floats::Round => Ty::Scalar(ScalarType::F32),
             2 => Ty::Scalar(self.scalar_type()),
             3 => Ty::Scalar(ScalarType::F32),
             _ => I64,
         }
     }
 
-    /// An expression over one element alone. Floats stay small, so that sums of many are exact.
+    /// An expression over one element alone. Floats stay small, so that sums of many are exact, or round.
     fn cell(&mut self, name: &str, from: &Ty, to: &Ty) -> Node {
         let scope = std::mem::replace(&mut self.scope, vec![(name.to_owned(), from.clone())]);
         let node = match to {
             Ty::Scalar(float) if float.is_float() => {
                 let integer = self.expr(&Ty::Scalar(ScalarType::I32), 2);
-                node!(to.clone(); format!("({float} ("), integer, " % 17))")
+                match self.floats {
+                    Floats::Exact => node!(to.clone(); format!("({float} ("), integer, " % 17))"),
+                    Floats::Round => {
+                        node!(to.clone(); format!("({float} ("), integer, format!(" % 10007) / 7.0{float})"))
+                    }
+                }
             }
             _ => self.expr(to, 2),
         };
@@ -73,18 +84,24 @@ impl Generator {
     fn large_step(&mut self, array: &str, element: &Ty) -> (Node, Ty) {
         let own = Ty::Unknown(Box::new(element.clone()));
         let name = self.fresh();
-        let (level, _) = self.level_of_collective();
+        let (level, around) = self.level_of_collective();
+        let chunk = self.large_chunk();
         let node = match self.rng.below(12) {
             0 | 1 => {
-                let test = self.cell(&name, element, &BOOL);
-                node!(own; format!("filter{level} (\\{name} -> "), test, format!(") {array}"))
+                let test = self.inside(around, |this| this.cell(&name, element, &BOOL));
+                node!(own; format!("filter{level}{chunk} (\\{name} -> "), test, format!(") {array}"))
             }
             2 => {
-                let test = self.cell(&name, element, &BOOL);
+                let test = self.inside(around, |this| this.cell(&name, element, &BOOL));
                 let (a, b) = (self.fresh(), self.fresh());
-                node!(own; format!("(let ({a}, {b}) = partition{level} (\\{name} -> "), test, format!(") {array} in {a} ++ reverse {b})"))
+                node!(own; format!("(let ({a}, {b}) = partition{level}{chunk} (\\{name} -> "), test, format!(") {array} in {a} ++ reverse {b})"))
             }
-            3..6 => return (self.large_scan(array, element, &level), element.clone()),
+            3..6 => {
+                return (
+                    self.large_scan(array, element, &format!("{level}{chunk}")),
+                    element.clone(),
+                );
+            }
             6 => {
                 let next = self.large_element();
                 let body = self.cell(&name, element, &next);
@@ -105,7 +122,12 @@ impl Generator {
                     "scatter{level} {array} (map (\\{name} -> {name} * 3 - 5) (iota (length {array}))) (reverse {array})"
                 ),
             ),
-            9 => return (self.large_histogram(array, element, &level), element.clone()),
+            9 => {
+                return (
+                    self.large_histogram(array, element, &format!("{level}{chunk}")),
+                    element.clone(),
+                );
+            }
             10 => Node::leaf(
                 own,
                 format!(
@@ -124,17 +146,33 @@ impl Generator {
         (node, element.clone())
     }
 
+    fn large_chunk(&mut self) -> String {
+        match self.rng.below(12) {
+            0 => format!("{LEVEL_MARK}3"),
+            1 => format!("{LEVEL_MARK}64"),
+            2 => format!("{LEVEL_MARK}1000"),
+            _ => String::new(),
+        }
+    }
+
     fn large_scan(&mut self, array: &str, element: &Ty, level: &str) -> Node {
         let own = Ty::Unknown(Box::new(element.clone()));
         let names = ["scan", "scan_exclusive"];
         let name = self.rng.pick(&names).copied().unwrap_or("scan");
         match element {
             Ty::Scalar(scalar) if scalar.is_float() => {
-                let operator = self
-                    .rng
-                    .pick(&["min", "max", "(\\_ b -> b)"])
-                    .copied()
-                    .unwrap_or("min");
+                let operators: &[&str] = match self.floats {
+                    Floats::Exact => &["min", "max", "(\\_ b -> b)"],
+                    // As associative as floats get, or not at all: nothing may depend on it here.
+                    Floats::Round => &[
+                        "(+)",
+                        "(+)",
+                        "(*)",
+                        "(\\a b -> fma a 0.5 b)",
+                        "(\\a b -> a - b * 0.25)",
+                    ],
+                };
+                let operator = self.rng.pick(operators).copied().unwrap_or("min");
                 Node::leaf(own, format!("{name}{level} {operator} 1.0{scalar} {array}"))
             }
             Ty::Scalar(scalar) => {
@@ -158,6 +196,18 @@ impl Generator {
                 own,
                 format!("reduce_by_index{level} (replicate {bins} false) (||) false {indices} {array}"),
             ),
+            Ty::Scalar(scalar) if scalar.is_float() && self.floats == Floats::Round => {
+                let operator = self
+                    .rng
+                    .pick(&["(+)", "(\\a b -> fma a 0.5 b)"])
+                    .copied()
+                    .unwrap_or("(+)");
+                let start = format!("(replicate {bins} 0.1{scalar})");
+                Node::leaf(
+                    own,
+                    format!("reduce_by_index{level} {start} {operator} 0.0{scalar} {indices} {array}"),
+                )
+            }
             Ty::Scalar(scalar) if scalar.is_float() => Node::leaf(
                 own,
                 format!(
@@ -187,6 +237,9 @@ impl Generator {
         let (x, i) = (self.fresh(), self.fresh());
         let number = match element {
             Ty::Scalar(ScalarType::I64) => x.clone(),
+            Ty::Scalar(scalar) if scalar.is_float() && self.floats == Floats::Round => {
+                format!("i64 (to_bits {x})")
+            }
             Ty::Scalar(_) => format!("i64 {x}"),
             _ => format!("({x}.0 + i64 {x}.1)"),
         };

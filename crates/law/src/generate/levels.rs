@@ -57,6 +57,14 @@ impl Generator {
         }
     }
 
+    /// A chunk on a scan, filter, partition or histogram: small ones, of which there are many.
+    pub(super) fn chunk(&mut self) -> String {
+        match self.rng.chance(20) {
+            true => format!("{LEVEL_MARK}{}", 1 + self.rng.below(5)),
+            false => String::new(),
+        }
+    }
+
     /// The annotation of an operation that only moves elements.
     pub(super) fn level_of_view(&mut self) -> String {
         match (self.rng.below(24), self.around) {

@@ -59,6 +59,7 @@ impl Generator {
     fn filter(&mut self, own: &Ty, element: &Ty, depth: usize) -> Node {
         let name = self.fresh();
         let (level, around) = self.level_of_collective();
+        let chunk = self.chunk();
         let kept = self.inside(around, |this| {
             this.with(&name, element, |this| this.expr(&BOOL, depth.min(3)))
         });
@@ -68,10 +69,10 @@ impl Generator {
         };
         match self.rng.below(6) {
             0 => {
-                node!(own.clone(); format!("((partition{level} (\\{name} -> "), kept, ") ", self.expr(&from, depth), ").1)")
+                node!(own.clone(); format!("((partition{level}{chunk} (\\{name} -> "), kept, ") ", self.expr(&from, depth), ").1)")
             }
             _ => {
-                node!(own.clone(); format!("(filter{level} (\\{name} -> "), kept, ") ", self.expr(&from, depth), ")")
+                node!(own.clone(); format!("(filter{level}{chunk} (\\{name} -> "), kept, ") ", self.expr(&from, depth), ")")
             }
         }
     }

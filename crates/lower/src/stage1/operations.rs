@@ -195,7 +195,11 @@ impl Translator<'_> {
         let (size, element) = self.array_of(&array)?;
         let operand = Held::plain(element.clone(), build::skip());
         let function = self.operator(lambda, [&operand, &operand], Order::AsGiven)?;
-        let scan = Phrase::prim(Prim::ScanI(self.level(op), kind), vec![size], vec![element]);
+        let scan = Phrase::prim(
+            Prim::ScanI(self.level(op), kind, op.annotation.chunk),
+            vec![size],
+            vec![element],
+        );
         let scan = scan
             .apply([function, self.value(&initial)?, self.value(&array)?])
             .apply(acceptors);
@@ -217,8 +221,8 @@ impl Translator<'_> {
         let inner = Phrase::lam(o, PhraseType::Acc(Data::Scalar(ScalarType::Bool)), body);
         let function = Phrase::lam(x, PhraseType::Exp(element.clone()), inner);
         let prim = match op.prim {
-            Operation::Filter => Prim::FilterI(self.level(op)),
-            _ => Prim::PartitionI(self.level(op)),
+            Operation::Filter => Prim::FilterI(self.level(op), op.annotation.chunk),
+            _ => Prim::PartitionI(self.level(op), op.annotation.chunk),
         };
         let filter = Phrase::prim(prim, vec![size], vec![element]);
         let filter = filter.apply([function, source.data, acceptor]);
@@ -297,7 +301,8 @@ impl Translator<'_> {
                 let lambda = function(op, self)?;
                 let operand = Held::plain(cell.clone(), build::skip());
                 let function = self.operator(lambda, [&operand, &operand], Order::AsGiven)?;
-                Phrase::prim(Prim::ReduceByIndexI(self.level(op), scalar), nats, vec![cell]).app(function)
+                let histogram = Prim::ReduceByIndexI(self.level(op), scalar, op.annotation.chunk);
+                Phrase::prim(histogram, nats, vec![cell]).app(function)
             }
         };
         let command = command.apply([self.value(indices)?, self.value(values)?, copy.clone()]);

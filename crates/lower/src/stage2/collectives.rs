@@ -1,21 +1,27 @@
 //! The combinators with communication between iterations, as the loops that define them.
 
-use super::{Stage, apply, binary, int};
-use almach_dpia::{Data, Nat, Operand, Phrase, PhraseType, Prim, ScanKind, Site, Space, build};
+mod histogram;
+mod scan;
+
+use histogram::Histogram;
+
+use super::{Stage, binary, int};
+use almach_dpia::{Data, Nat, Operand, Phrase, PhraseType, Prim, Site, Space, build};
 use almach_prim::Level;
 use almach_value::{BinOp, Scalar, ScalarType, UnOp};
 
 const BOOL: Data = Data::Scalar(ScalarType::Bool);
 const I64: Data = Data::Scalar(ScalarType::I64);
 
-/// Whether stage III has a parallel mechanism for a combinator: at a level of threads, for elements without arrays.
+/// Whether stage III has a parallel mechanism for a combinator: at a level of threads, for elements without arrays. What
+/// has no chunk is grouped in order, which is no work for several.
 pub(super) fn has_mechanism(prim: &Prim, datas: &[Data]) -> bool {
-    let (Prim::ScanI(level, _)
-    | Prim::FilterI(level)
-    | Prim::PartitionI(level)
+    let (Prim::ScanI(level, _, Some(_))
+    | Prim::FilterI(level, Some(_))
+    | Prim::PartitionI(level, Some(_))
     | Prim::ScatterI(level, ..)
     | Prim::PermuteI(level, ..)
-    | Prim::ReduceByIndexI(level, _)) = prim
+    | Prim::ReduceByIndexI(level, ..)) = prim
     else {
         return false;
     };
@@ -43,7 +49,7 @@ pub(super) fn expand(
 ) -> Option<Phrase> {
     let arity = match prim {
         Prim::ScanI(..) | Prim::ReduceByIndexI(..) => 4,
-        Prim::FilterI(_) | Prim::PartitionI(_) | Prim::ScatterI(..) | Prim::PermuteI(..) => 3,
+        Prim::FilterI(..) | Prim::PartitionI(..) | Prim::ScatterI(..) | Prim::PermuteI(..) => 3,
         _ => return None,
     };
     if arguments.len() != arity {
@@ -55,13 +61,16 @@ pub(super) fn expand(
     let mut rest = arguments.into_iter();
     let mut next = || rest.next();
     match prim {
-        Prim::ScanI(_, kind) => {
+        Prim::ScanI(_, kind, chunk) => {
             let (function, start, array, out) = (next()?, next()?, next()?, next()?);
-            Some(collective.scan(*kind, function, start, array, out))
+            Some(match chunk {
+                None => collective.scan(*kind, function, start, array, out),
+                Some(chunk) => collective.chunked_scan(*kind, *chunk, function, start, array, out),
+            })
         }
-        Prim::FilterI(level) | Prim::PartitionI(level) => {
+        Prim::FilterI(level, _) | Prim::PartitionI(level, _) => {
             let (function, array, out) = (next()?, next()?, next()?);
-            let both = matches!(prim, Prim::PartitionI(_));
+            let both = matches!(prim, Prim::PartitionI(..));
             Some(collective.filter(
                 *level,
                 if both { Halves::Both } else { Halves::Kept },
@@ -81,11 +90,22 @@ pub(super) fn expand(
         }
         _ => {
             let (function, indices, values, var) = (next()?, next()?, next()?, next()?);
-            let Prim::ReduceByIndexI(_, scalar) = prim else {
+            let Prim::ReduceByIndexI(_, scalar, parts) = prim else {
                 return None;
             };
             let cells = nats.get(1)?.clone();
-            Some(collective.reduce_by_index(*scalar, cells, function, indices, values, var))
+            let histogram = Histogram {
+                scalar: *scalar,
+                cells,
+                function,
+                indices,
+                values,
+                var,
+            };
+            Some(match parts {
+                None => collective.reduce_by_index(&histogram),
+                Some(parts) => collective.reduce_by_parts(&histogram, *parts),
+            })
         }
     }
 }
@@ -124,38 +144,6 @@ impl Collective<'_> {
         let name = self.stage.fresh(stem);
         let body = body(self, Phrase::Var(name.clone()));
         build::new(Space::Any, data.clone(), name, body)
-    }
-
-    fn scan(
-        &mut self,
-        kind: ScanKind,
-        function: Phrase,
-        start: Phrase,
-        array: Phrase,
-        out: Phrase,
-    ) -> Phrase {
-        let data = self.data.clone();
-        self.with_new("running", &data, |this, running| {
-            this.with_new("next", &data, |this, next| {
-                let begin = build::assign(data.clone(), running.clone().writer(), start);
-                let run = this.each(|this, i| {
-                    let element = this.element(array, &i);
-                    let place = build::idx_acc(this.size.clone(), data.clone(), out, i);
-                    let write = build::assign(data.clone(), place, running.clone().reader());
-                    let compute = apply(
-                        function,
-                        [running.clone().reader(), element, next.clone().writer()],
-                    );
-                    let advance = Phrase::prim(Prim::Move, vec![], vec![data.clone()])
-                        .app(Phrase::pair(running.clone(), next));
-                    match kind {
-                        ScanKind::Inclusive => build::seq_all([compute, advance, write]),
-                        ScanKind::Exclusive => build::seq_all([write, compute, advance]),
-                    }
-                });
-                build::seq(begin, run)
-            })
-        })
     }
 
     /// Answers first (at the operation's level), then a count, then the elements into a cell of that size.
@@ -418,31 +406,6 @@ impl Collective<'_> {
                 })
             });
             build::seq(clear, run)
-        })
-    }
-
-    fn reduce_by_index(
-        &mut self,
-        scalar: ScalarType,
-        cells: Nat,
-        function: Phrase,
-        indices: Phrase,
-        values: Phrase,
-        var: Phrase,
-    ) -> Phrase {
-        let data = self.data.clone();
-        self.with_new("next", &data.clone(), |this, next| {
-            this.each(|this, i| {
-                let value = this.element(values, &i);
-                this.at_index(scalar, &cells, &indices, &i, |_, j, inside| {
-                    let at = build::to_index(cells.clone(), j);
-                    let present = build::idx(cells.clone(), data.clone(), var.clone().reader(), at.clone());
-                    let place = build::idx_acc(cells.clone(), data.clone(), var.writer(), at);
-                    let compute = apply(function, [present, value, next.clone().writer()]);
-                    let write = build::assign(data.clone(), place, next.reader());
-                    build::if_then_else(inside, build::seq(compute, write), build::skip())
-                })
-            })
         })
     }
 }

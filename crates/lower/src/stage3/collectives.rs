@@ -34,30 +34,11 @@ use almach_nat::Range;
 use almach_value::{BinOp, Scalar, ScalarType};
 use std::rc::Rc;
 
-/// How the combinators cut their work. Rounding depends on it, so it is part of what a program means, not of a machine.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Chunks {
-    /// Elements that one iteration of a chain takes.
-    pub elements: u32,
-    /// Copies of the bins of a histogram.
-    pub copies: u32,
-}
-
-impl Default for Chunks {
-    /// A chunk of floats and its results lie in a core's own cache; there are enough copies for the cores of a processor.
-    fn default() -> Chunks {
-        Chunks {
-            elements: 4096,
-            copies: 16,
-        }
-    }
-}
-
 impl Generator<'_> {
     /// A combinator that stage II kept.
     pub(crate) fn collective(&mut self, instance: &Instance, arguments: &[&Phrase]) -> Lowering<()> {
         let operator_fails = match (&instance.prim, arguments.first()) {
-            // Another grouping of an operator that fails may fail where the program would not.
+            // Of several failures the first in order is reported; a mechanism combines in another order.
             (Prim::ScanI(..) | Prim::ReduceByIndexI(..), Some(function)) => self.may_fail(function),
             _ => false,
         };
@@ -73,11 +54,11 @@ impl Generator<'_> {
         };
         let cells = instance.nats.get(1).map(|nat| self.size(nat));
         match (&instance.prim, arguments, cells) {
-            (Prim::ScanI(_, kind), [function, start, array, out], _) => {
-                self.chained_scan(*kind, &of, function, start, array, out)
+            (Prim::ScanI(_, kind, Some(chunk)), [function, start, array, out], _) => {
+                self.chained_scan((*kind, *chunk), &of, function, start, array, out)
             }
-            (Prim::FilterI(_) | Prim::PartitionI(_), [function, array, out], _) => {
-                self.chained_filter(&of, function, array, out)
+            (Prim::FilterI(_, Some(chunk)) | Prim::PartitionI(_, Some(chunk)), [function, array, out], _) => {
+                self.chained_filter(*chunk, &of, function, array, out)
             }
             (Prim::ScatterI(_, scalar, site), [indices, values, var], Some(cells)) => {
                 self.claimed_scatter(&of, *scalar, site, cells, [indices, values, var])
@@ -85,8 +66,9 @@ impl Generator<'_> {
             (Prim::PermuteI(_, scalar, site), [indices, values, out], _) => {
                 self.claimed_permute(&of, *scalar, site, [indices, values, out])
             }
-            (Prim::ReduceByIndexI(_, scalar), [function, indices, values, var], Some(cells)) => {
-                self.histogram(instance, &of, *scalar, cells, [function, indices, values, var])
+            (Prim::ReduceByIndexI(_, scalar, parts), [function, indices, values, var], Some(cells)) => {
+                let arguments = [*function, *indices, *values, *var];
+                self.histogram(instance, &of, (*scalar, *parts), cells, arguments)
             }
             _ => self.bug(format!("`{}` without its arguments", instance.prim.name())),
         }
@@ -98,6 +80,8 @@ impl Generator<'_> {
             .apply(arguments.iter().map(|argument| (*argument).clone()));
         self.next += 1;
         let loops = stage2::reference(&phrase, format!("t{}", self.next));
+        // They use the function in several places, each with names of its own.
+        let loops = self.copy_of(&loops);
         self.command(&loops)
     }
 
@@ -246,7 +230,7 @@ impl Generator<'_> {
         &mut self,
         chunking: &Chunking,
         mode: LoopMode,
-        body: impl FnOnce(&mut Self, &Chunk) -> Lowering<()>,
+        body: impl FnOnce(&mut Self, &Share) -> Lowering<()>,
     ) -> Lowering<()> {
         let c = self.fresh("c");
         let outer = std::mem::replace(&mut self.parallel, Parallel::Inside);
@@ -271,7 +255,7 @@ impl Generator<'_> {
             this.ranges.assume_nonneg(left - &length);
             body(
                 this,
-                &Chunk {
+                &Share {
                     number,
                     start,
                     length,
@@ -316,7 +300,7 @@ impl Generator<'_> {
     }
 
     /// Waits for the iteration before this one.
-    fn await_previous(&mut self, flags: &Name, chunk: &Chunk) {
+    fn await_previous(&mut self, flags: &Name, chunk: &Share) {
         self.emit(Stmt::Await {
             buffer: flags.clone(),
             index: chunk.previous(),
@@ -325,7 +309,7 @@ impl Generator<'_> {
     }
 
     /// Lets the next iteration see what this one has written.
-    fn publish(&mut self, flags: &Name, chunk: &Chunk) {
+    fn publish(&mut self, flags: &Name, chunk: &Share) {
         self.emit(Stmt::Atomic {
             step: AtomicStep::Store(Expr::Const(Scalar::I32(1))),
             order: Order::Release,
@@ -348,15 +332,15 @@ struct Chunking {
     count: Index,
 }
 
-/// The chunk of an iteration.
-struct Chunk {
+/// The elements of an iteration.
+struct Share {
     number: Index,
     /// The first element, and how many there are: at least one.
     start: Index,
     length: Index,
 }
 
-impl Chunk {
+impl Share {
     fn previous(&self) -> Index {
         &self.number - &Index::one()
     }

@@ -141,8 +141,8 @@ impl Generator<'_> {
             },
             (
                 Prim::ScanI(..)
-                | Prim::FilterI(_)
-                | Prim::PartitionI(_)
+                | Prim::FilterI(..)
+                | Prim::PartitionI(..)
                 | Prim::ScatterI(..)
                 | Prim::PermuteI(..)
                 | Prim::ReduceByIndexI(..),

@@ -3,7 +3,7 @@
 use super::tests::support::Random;
 use crate::ast::*;
 use almach_base::{Name, Span};
-use almach_prim::{Annotation, Effect, Level};
+use almach_prim::{Annotation, Chunk, Effect, Level};
 use almach_value::{BinOp, ScalarType, UnOp};
 
 const NAMES: &[&str] = &["x", "f", "xs'", "_y", "data", "map", "fun", "i32"];
@@ -101,6 +101,7 @@ impl Trees<'_> {
                 annotation: Annotation {
                     level: Some(*self.random.pick(&[Level::Par, Level::Grid(1), Level::Local(0)])),
                     effect: self.maybe(|_| Effect::Destination),
+                    chunk: self.maybe(|_| Chunk::MIN),
                 },
             },
             8 => ExprKind::Operator(self.operator()),

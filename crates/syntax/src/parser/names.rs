@@ -160,7 +160,7 @@ impl Parser<'_> {
             span = span.to(dimension_span);
             let at = match part {
                 Part::Level(level) => dimension.and_then(|dimension| at_dimension(level, dimension)),
-                Part::Effect(_) => None,
+                Part::Effect(_) | Part::Chunk(_) => None,
             };
             match at {
                 Some(level) => part = Part::Level(level),
@@ -175,7 +175,7 @@ impl Parser<'_> {
             )
             .label(format!("the operation has its {what} already"))
             .help(
-                "one level (`@seq @vec @par @grid @group @local`) and one effect (`@S @D @E`) may be written",
+                "one level (`@seq @vec @par @grid @group @local`), one chunk (`@4096`) and one effect (`@S @D @E`) may be written",
             );
             self.report_about(error);
         }
@@ -211,10 +211,10 @@ impl Parser<'_> {
         let error = Diagnostic::error(
             codes::BAD_ANNOTATION,
             self.here(),
-            format!("expected a level or an effect after `@`, found {found}"),
+            format!("expected a level, a chunk or an effect after `@`, found {found}"),
         )
         .label("not an annotation")
-        .help("levels are `@seq @vec @par @grid @group @local`, effects are `@S @D @E`");
+        .help("levels are `@seq @vec @par @grid @group @local`, a chunk is a number of at least 1, effects are `@S @D @E`");
         self.report(error)
     }
 }

@@ -7,7 +7,7 @@ use crate::scheme::PolyType;
 use crate::tree::{Constraint, Expr, ExprKind, Scheme, Type};
 use almach_base::codes::{levels, types as codes};
 use almach_base::{Diagnostic, FileId, Span};
-use almach_prim::{Annotation, Prim, TakesEffect, TakesLevel};
+use almach_prim::{Annotation, Prim, TakesChunk, TakesEffect, TakesLevel};
 use std::collections::HashMap;
 
 impl Checker<'_> {
@@ -133,6 +133,11 @@ impl Checker<'_> {
             && info.takes_effect == TakesEffect::No
         {
             refuse("effect", effect.to_string());
+        }
+        if let Some(chunk) = annotation.chunk
+            && prim.takes_chunk() == TakesChunk::No
+        {
+            refuse("chunk", chunk.to_string());
         }
     }
 }

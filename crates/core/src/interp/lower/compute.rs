@@ -6,6 +6,7 @@ use crate::interp::code::{
     PartialInstr, S, SliceInstr, TraceInstr, UpdateInstr, UpdateScalarInstr, Use,
 };
 use crate::interp::convert::border_type;
+use crate::interp::error::Site;
 use crate::ir::{Atom, ForeignId, Param, SlicePart, Type};
 use almach_base::{Name, Span};
 use almach_value::raw::{RawBinary, RawTotal};
@@ -93,7 +94,13 @@ impl Lower<'_, '_> {
     }
 
     pub(super) fn binary(&mut self, op: BinOp, left: &Atom, right: &Atom, span: Span) -> Lowered<Loc> {
-        let (left, right) = (Lanes::of(&self.atom(left)?)?, Lanes::of(&self.atom(right)?)?);
+        let (left, right) = (self.atom(left)?, self.atom(right)?);
+        let site = self.site(span);
+        self.operate(op, &left, &right, site)
+    }
+
+    pub(super) fn operate(&mut self, op: BinOp, left: &Loc, right: &Loc, site: Site) -> Lowered<Loc> {
+        let (left, right) = (Lanes::of(left)?, Lanes::of(right)?);
         let ty = left.ty;
         let (Some(function), Some(result)) = (op.raw(ty), op.result_type(ty)) else {
             return Err(inapplicable(op.name(), ty));
@@ -101,7 +108,6 @@ impl Lower<'_, '_> {
         if right.ty != ty {
             return Err(inapplicable(op.name(), right.ty));
         }
-        let site = self.site(span);
         self.lane_wise(&[left, right], result, |lower, [left, right], to| {
             let instr = match function {
                 RawBinary::Partial(function) => Instr::Partial(Box::new(PartialInstr {

@@ -1,27 +1,22 @@
 //! Operations: those with functions become loops, the others instructions on whole values.
 
+use super::communicating::Scan;
 use super::compute::only;
 use super::{Given, Loc, Lower, Lowered, output_of};
 use crate::interp::code::{
-    B, BeginInstr, Cells, FetchInstr, Input, Instr, MakeTuplesInstr, Node, Output, PackInstr, PushInstr, S,
-    SetCellInstr, Shape, Use, WholeInstr, WholeOp,
+    B, BeginInstr, FetchInstr, Input, Instr, MakeTuplesInstr, Node, Output, PushInstr, S, Shape, Use,
+    WholeInstr, WholeOp,
 };
 use crate::interp::error::Site;
-use crate::ir::{Atom, Dim, Lambda, Op, Param, Type};
+use crate::ir::{Atom, Lambda, Op, Param, Type};
 use almach_base::Span;
 use almach_prim::Prim;
 use almach_value::ScalarType;
 
 /// Arrays that grow, one per component of their elements.
-enum Growing {
+pub(super) enum Growing {
     Leaf(B),
     Tuple(Vec<Growing>),
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Scan {
-    Inclusive,
-    Exclusive,
 }
 
 impl Lower<'_, '_> {
@@ -108,7 +103,7 @@ impl Lower<'_, '_> {
     }
 
     /// The element of an array at an index that is known to be good.
-    fn fetch(&mut self, array: B, at: S, to: Output) {
+    pub(super) fn fetch(&mut self, array: B, at: S, to: Output) {
         match to {
             Output::Ignored => {}
             Output::Scalar(to) => self.emit(Instr::Fetch { to, array, at }),
@@ -118,7 +113,7 @@ impl Lower<'_, '_> {
 
     /// Fetches the elements of arrays into a function's parameters, and binds its sizes; `bound` are parameters
     /// that have their registers already.
-    fn enter(
+    pub(super) fn enter(
         &mut self,
         function: &Lambda,
         fetched: &[(&Param, B)],
@@ -140,7 +135,11 @@ impl Lower<'_, '_> {
     }
 
     /// A loop over positions below `bound`.
-    fn count(&mut self, bound: S, inside: impl FnOnce(&mut Self, S) -> Lowered<()>) -> Lowered<()> {
+    pub(super) fn count(
+        &mut self,
+        bound: S,
+        inside: impl FnOnce(&mut Self, S) -> Lowered<()>,
+    ) -> Lowered<()> {
         let counter = self.scalar();
         let inner = self.inner();
         let body = self.in_block(|lower| inside(lower, counter))?;
@@ -153,7 +152,7 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    fn begin(&mut self, element: &Type, capacity: S, site: Site) -> Lowered<Growing> {
+    pub(super) fn begin(&mut self, element: &Type, capacity: S, site: Site) -> Lowered<Growing> {
         if let Type::Tuple(parts) = element {
             let parts: Lowered<Vec<Growing>> = parts
                 .iter()
@@ -165,7 +164,7 @@ impl Lower<'_, '_> {
         Ok(Growing::Leaf(self.begin_leaf(shape, capacity, site)))
     }
 
-    fn begin_leaf(&mut self, shape: Shape, capacity: S, site: Site) -> B {
+    pub(super) fn begin_leaf(&mut self, shape: Shape, capacity: S, site: Site) -> B {
         let to = self.boxed();
         self.emit(Instr::Begin(Box::new(BeginInstr {
             to,
@@ -176,7 +175,7 @@ impl Lower<'_, '_> {
         to
     }
 
-    fn push(&mut self, growing: &Growing, value: &Loc, site: Site) -> Lowered<()> {
+    pub(super) fn push(&mut self, growing: &Growing, value: &Loc, site: Site) -> Lowered<()> {
         match (growing, value) {
             (Growing::Tuple(parts), Loc::Tuple(values)) if parts.len() == values.len() => parts
                 .iter()
@@ -196,7 +195,7 @@ impl Lower<'_, '_> {
         }
     }
 
-    fn finish(&mut self, growing: &Growing, len: S) -> B {
+    pub(super) fn finish(&mut self, growing: &Growing, len: S) -> B {
         let to = self.boxed();
         match growing {
             Growing::Leaf(array) => self.emit(Instr::Finish {
@@ -243,7 +242,13 @@ impl Lower<'_, '_> {
     }
 
     /// The operator applied to an accumulator and the element at a position, written back to the accumulator.
-    fn accumulate(&mut self, function: &Lambda, accumulator: &Loc, array: B, at: S) -> Lowered<()> {
+    pub(super) fn accumulate(
+        &mut self,
+        function: &Lambda,
+        accumulator: &Loc,
+        array: B,
+        at: S,
+    ) -> Lowered<()> {
         let [left, right] = function.params.as_slice() else {
             return Err("an operator takes two parameters".to_owned());
         };
@@ -253,7 +258,7 @@ impl Lower<'_, '_> {
         self.assign(std::slice::from_ref(accumulator), &given)
     }
 
-    fn accumulator(&mut self, function: &Lambda, initial: &Atom) -> Lowered<Loc> {
+    pub(super) fn accumulator(&mut self, function: &Lambda, initial: &Atom) -> Lowered<Loc> {
         let [state] = function.result.types.as_slice() else {
             return Err("an operator gives one value".to_owned());
         };
@@ -273,25 +278,6 @@ impl Lower<'_, '_> {
             lower.accumulate(function, &accumulator, array, at)
         })?;
         Ok(accumulator)
-    }
-
-    fn scan(&mut self, op: &Op, values: &[Param], site: Site, kind: Scan) -> Lowered<Loc> {
-        let ([function], [initial, array]) = (functions(op)?, args(op)?);
-        let array = self.boxed_atom(array)?;
-        let bound = self.size_at(array, Vec::new());
-        let accumulator = self.accumulator(function, initial)?;
-        let result = self.begin(element(only(values)?)?, bound, site)?;
-        self.count(bound, |lower, at| {
-            if kind == Scan::Exclusive {
-                lower.push(&result, &accumulator, site)?;
-            }
-            lower.accumulate(function, &accumulator, array, at)?;
-            if kind == Scan::Inclusive {
-                lower.push(&result, &accumulator, site)?;
-            }
-            Ok(())
-        })?;
-        Ok(Loc::Boxed(self.finish(&result, bound)))
     }
 
     /// The positions at which a predicate holds, and the others (which only `partition` wants).
@@ -346,78 +332,6 @@ impl Lower<'_, '_> {
         Ok(Loc::Boxed(to))
     }
 
-    /// Each value is combined with its cell, in order; the neutral value is for those who combine in parts.
-    fn reduce_by_index(&mut self, op: &Op, values: &[Param], site: Site) -> Lowered<Loc> {
-        let ([function], [dest, _neutral, indices, array]) = (functions(op)?, args(op)?);
-        let (dest, indices, array) = (
-            self.boxed_atom(dest)?,
-            self.boxed_atom(indices)?,
-            self.boxed_atom(array)?,
-        );
-        let cell_type = element(only(values)?)?;
-        let cells = match has_jagged(cell_type) {
-            true => Cells::Separate,
-            false => Cells::Flat,
-        };
-        let open = self.boxed();
-        self.emit(Instr::Open {
-            to: open,
-            array: Use::of(dest),
-            cells,
-        });
-        let bound = self.size_at(indices, Vec::new());
-        self.count(bound, |lower, at| {
-            let (index, condition) = (lower.scalar(), lower.scalar());
-            lower.fetch(indices, at, Output::Scalar(index));
-            lower.emit(Instr::InRange {
-                to: condition,
-                array: open,
-                at: index,
-            });
-            let then = lower.in_block(|lower| lower.combine_cell(function, open, index, array, at))?;
-            lower.block.push(Node::If {
-                condition,
-                then,
-                otherwise: Vec::new(),
-            });
-            Ok(())
-        })?;
-        let (to, array) = (self.boxed(), Use::of(open));
-        match cells {
-            Cells::Flat => self.emit(Instr::Finish { to, array }),
-            Cells::Separate => {
-                let shape = self.shape(cell_type)?;
-                self.emit(Instr::Pack(Box::new(PackInstr {
-                    to,
-                    array,
-                    shape,
-                    site,
-                })));
-            }
-        }
-        Ok(Loc::Boxed(to))
-    }
-
-    fn combine_cell(&mut self, function: &Lambda, open: B, index: S, array: B, at: S) -> Lowered<()> {
-        let [left, right] = function.params.as_slice() else {
-            return Err("an operator takes two parameters".to_owned());
-        };
-        let cell = self.bind_new(left);
-        self.fetch(open, index, output_of(&cell));
-        self.enter(function, &[(right, array)], at, &[(left, cell)])?;
-        let (_, given) = self.body(&function.body)?;
-        let [value] = given.as_slice() else {
-            return Err("an operator gives one value".to_owned());
-        };
-        let value = self.input(value)?;
-        self.emit(Instr::SetCell(Box::new(SetCellInstr {
-            array: open,
-            at: index,
-            value,
-        })));
-        Ok(())
-    }
-
     /// `toGlobal f x` is `f x`.
     fn placed(&mut self, op: &Op) -> Lowered<Given> {
         let [function] = functions(op)?;
@@ -465,29 +379,20 @@ impl Lower<'_, '_> {
     }
 }
 
-fn element(ty: &Type) -> Lowered<&Type> {
+pub(super) fn element(ty: &Type) -> Lowered<&Type> {
     match ty {
         Type::Array(_, element) => Ok(element),
         _ => Err("an operation gives no array".to_owned()),
     }
 }
 
-fn has_jagged(ty: &Type) -> bool {
-    match ty {
-        Type::Scalar(_) | Type::Vector(..) | Type::Data(_) | Type::Node(_) => false,
-        Type::Tuple(parts) => parts.iter().any(has_jagged),
-        Type::Array(Dim::Jagged, _) => true,
-        Type::Array(Dim::Size(_), element) => has_jagged(element),
-    }
-}
-
-fn args<const N: usize>(op: &Op) -> Lowered<[&Atom; N]> {
+pub(super) fn args<const N: usize>(op: &Op) -> Lowered<[&Atom; N]> {
     let found: Vec<&Atom> = op.args.iter().collect();
     let result: Result<[&Atom; N], _> = found.try_into();
     result.map_err(|_| format!("`{}` has another number of arguments", op.prim.name()))
 }
 
-fn functions<const N: usize>(op: &Op) -> Lowered<[&Lambda; N]> {
+pub(super) fn functions<const N: usize>(op: &Op) -> Lowered<[&Lambda; N]> {
     let found: Vec<&Lambda> = op.functions.iter().collect();
     let result: Result<[&Lambda; N], _> = found.try_into();
     result.map_err(|_| format!("`{}` has another number of functions", op.prim.name()))

@@ -16,11 +16,12 @@
 
 use super::super::expressions::index_expr;
 use super::super::{Generator, Step};
-use super::{Chunk, Elements, buffers};
+use super::{Elements, Share, buffers};
 use crate::error::Lowering;
 use almach_base::Name;
 use almach_dpia::{Data, Phrase};
 use almach_imp::{Expr, Index, LoopMode, Stmt};
+use almach_prim::Chunk;
 use almach_value::{BinOp, Scalar, ScalarType, UnOp};
 
 /// One of the parts that elements go to.
@@ -34,6 +35,7 @@ struct Part {
 impl Generator<'_> {
     pub(super) fn chained_filter(
         &mut self,
+        chunk: Chunk,
         of: &Elements,
         function: &Phrase,
         array: &Phrase,
@@ -48,7 +50,7 @@ impl Generator<'_> {
                 span,
             });
         }
-        let chunking = self.chunked(&of.size, Index::constant(self.chunks.elements.into()));
+        let chunking = self.chunked(&of.size, Index::constant(chunk.get().into()));
         let counts = self.scratch("count", ScalarType::I64, chunking.count.clone());
         let flags = self.flags(&chunking)?;
         self.over_chunks(&chunking, LoopMode::Chain, |this, chunk| {
@@ -129,7 +131,7 @@ impl Generator<'_> {
         function: &Phrase,
         array: &Phrase,
         locals: &[Vec<Name>],
-        chunk: &Chunk,
+        chunk: &Share,
     ) -> Lowering<Index> {
         let kept = self.fresh("k");
         self.assigned.insert(kept.clone());
@@ -181,7 +183,7 @@ impl Generator<'_> {
     }
 
     /// How many elements of the chunks before this one are kept; those after it are told.
-    fn count_before(&mut self, flags: &Name, counts: &Name, kept: &Index, chunk: &Chunk) -> Lowering<Index> {
+    fn count_before(&mut self, flags: &Name, counts: &Name, kept: &Index, chunk: &Share) -> Lowering<Index> {
         let before = self.fresh("before");
         self.assigned.insert(before.clone());
         self.emit(Stmt::Var {

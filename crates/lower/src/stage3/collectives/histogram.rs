@@ -9,7 +9,7 @@
 //! }
 //! ```
 //!
-//! How many copies there are is no matter of threads, so the grouping is the same on every machine.
+//! How many copies there are is written on the operation, so the grouping is the same on every machine.
 
 use super::super::storage::Tree;
 use super::super::{Generator, Parallel, Step};
@@ -19,6 +19,7 @@ use crate::error::Lowering;
 use almach_base::Name;
 use almach_dpia::{Data, Instance, Phrase, Prim};
 use almach_imp::{AtomicStep, Expr, Index, LoopMode, Order, Stmt, exact_in_any_order};
+use almach_prim::{Chunk, Level};
 use almach_value::{BinOp, Scalar, ScalarType};
 
 /// What a histogram is given.
@@ -48,7 +49,7 @@ impl Generator<'_> {
         &mut self,
         instance: &Instance,
         of: &Elements,
-        scalar: ScalarType,
+        (scalar, parts): (ScalarType, Option<Chunk>),
         cells: Index,
         [function, indices, values, var]: [&Phrase; 4],
     ) -> Lowering<()> {
@@ -60,16 +61,23 @@ impl Generator<'_> {
             var,
         };
         let operator = simple_operator(function, &of.data);
-        let copies = Index::constant(self.chunks.copies.into());
+        let many = |this: &mut Self| match operator {
+            Some((op, ty)) if exact_in_any_order(op, ty) => this.with_atomics(&histogram, op),
+            _ => {
+                let in_order = Prim::ReduceByIndexI(Level::Seq, scalar, None);
+                let instance = Instance {
+                    prim: in_order,
+                    ..instance.clone()
+                };
+                this.reference(&instance, &[function, indices, values, var])
+            }
+        };
+        let Some(parts) = parts else {
+            return many(self);
+        };
+        let copies = Index::constant(parts.get().into());
         let few = self.less(&(&copies * &cells), &of.size);
-        self.either(
-            few,
-            |this| this.with_copies(&histogram, operator, &copies),
-            |this| match operator {
-                Some((op, ty)) if exact_in_any_order(op, ty) => this.with_atomics(&histogram, op),
-                _ => this.reference(instance, &[function, indices, values, var]),
-            },
-        )
+        self.either(few, |this| this.with_copies(&histogram, operator, &copies), many)
     }
 
     fn with_atomics(&mut self, histogram: &Histogram<'_>, op: BinOp) -> Lowering<()> {

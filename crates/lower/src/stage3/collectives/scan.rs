@@ -14,10 +14,11 @@
 //! of one chunk is grouped as a loop groups it.
 
 use super::super::Generator;
-use super::{Chunk, Elements};
+use super::{Elements, Share};
 use crate::error::Lowering;
 use almach_dpia::{Data, Phrase, Prim, ScanKind};
 use almach_imp::{Index, LoopMode};
+use almach_prim::Chunk;
 
 /// What a scan is given.
 struct Scan<'p> {
@@ -31,7 +32,7 @@ struct Scan<'p> {
 impl Generator<'_> {
     pub(super) fn chained_scan(
         &mut self,
-        kind: ScanKind,
+        (kind, chunk): (ScanKind, Chunk),
         of: &Elements,
         function: &Phrase,
         start: &Phrase,
@@ -45,7 +46,7 @@ impl Generator<'_> {
             array,
             out,
         };
-        let chunking = self.chunked(&of.size, Index::constant(self.chunks.elements.into()));
+        let chunking = self.chunked(&of.size, Index::constant(chunk.get().into()));
         let first = self.computed_once("start", &of.data, |this, path| this.read(start, path))?;
         let prefix = self.variable("prefix", &Data::array(chunking.count.clone(), of.data.clone()));
         let flags = self.flags(&chunking)?;
@@ -102,7 +103,7 @@ impl Generator<'_> {
     }
 
     /// The scan of a chunk alone, which starts from its first element.
-    fn local_scan(&mut self, scan: &Scan<'_>, total: &Phrase, chunk: &Chunk) -> Lowering<()> {
+    fn local_scan(&mut self, scan: &Scan<'_>, total: &Phrase, chunk: &Share) -> Lowering<()> {
         let of = scan.of;
         let element = self.element(of, scan.array, &chunk.start)?;
         self.assign(&of.data, total, Vec::new(), &element, Vec::new())?;
@@ -114,7 +115,7 @@ impl Generator<'_> {
     }
 
     /// Puts what comes before a chunk in front of its results.
-    fn add_before(&mut self, scan: &Scan<'_>, before: &Phrase, chunk: &Chunk) -> Lowering<()> {
+    fn add_before(&mut self, scan: &Scan<'_>, before: &Phrase, chunk: &Share) -> Lowering<()> {
         let of = scan.of;
         let skipped = match scan.kind {
             ScanKind::Inclusive => Index::zero(),

@@ -1,0 +1,339 @@
+//! Scans and histograms, in order or as their chunk groups them (`docs/collectives.md`): the operator is associative, but
+//! the sums of floats are only nearly so, and what they round to is part of what a program with chunks means.
+
+use super::compute::only;
+use super::ops::{args, element, functions};
+use super::{Loc, Lower, Lowered, output_of};
+use crate::interp::code::{B, Cells, Instr, Node, Output, PackInstr, S, SetCellInstr, Shape, Use};
+use crate::interp::error::Site;
+use crate::ir::{Dim, Lambda, Op, Param, Type};
+use almach_prim::Chunk;
+use almach_value::{BinOp, Scalar, ScalarType};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scan {
+    Inclusive,
+    Exclusive,
+}
+
+/// A histogram on its way.
+struct Bins<'o> {
+    function: &'o Lambda,
+    /// The result, open for writing.
+    open: B,
+    indices: B,
+    array: B,
+    /// How many elements there are.
+    elements: S,
+    cells: Cells,
+    site: Site,
+}
+
+fn int(value: i64) -> Loc {
+    Loc::Const(Scalar::I64(value))
+}
+
+fn int_in(register: S) -> Loc {
+    Loc::Scalar(register, ScalarType::I64)
+}
+
+impl Lower<'_, '_> {
+    fn integer(&mut self, op: BinOp, left: &Loc, right: &Loc, site: Site) -> Lowered<S> {
+        let result = self.operate(op, left, right, site)?;
+        self.scalar_of(&result)
+    }
+
+    fn either(
+        &mut self,
+        condition: S,
+        then: impl FnOnce(&mut Self) -> Lowered<()>,
+        otherwise: impl FnOnce(&mut Self) -> Lowered<()>,
+    ) -> Lowered<()> {
+        let then = self.in_block(then)?;
+        let otherwise = self.in_block(otherwise)?;
+        self.block.push(Node::If {
+            condition,
+            then,
+            otherwise,
+        });
+        Ok(())
+    }
+
+    /// The operator applied to two values.
+    fn combined(&mut self, function: &Lambda, left: &Loc, right: &Loc) -> Lowered<Loc> {
+        let [first, second] = function.params.as_slice() else {
+            return Err("an operator takes two parameters".to_owned());
+        };
+        self.bind(&first.var, left.clone());
+        self.bind(&second.var, right.clone());
+        self.bind_sizes(
+            &function.context,
+            &[(&first.ty, left.clone()), (&second.ty, right.clone())],
+        )?;
+        let (_, given) = self.body(&function.body)?;
+        match given.as_slice() {
+            [value] => Ok(value.clone()),
+            _ => Err("an operator gives one value".to_owned()),
+        }
+    }
+
+    pub(super) fn scan(&mut self, op: &Op, values: &[Param], site: Site, kind: Scan) -> Lowered<Loc> {
+        let ([function], [initial, array]) = (functions(op)?, args(op)?);
+        let array = self.boxed_atom(array)?;
+        let bound = self.size_at(array, Vec::new());
+        let accumulator = self.accumulator(function, initial)?;
+        let result = self.begin(element(only(values)?)?, bound, site)?;
+        let local = match op.annotation.chunk {
+            Some(_) => Some(self.fresh(element(only(values)?)?)),
+            None => None,
+        };
+        self.count(bound, |lower, at| {
+            let in_order = |lower: &mut Self| {
+                if kind == Scan::Exclusive {
+                    lower.push(&result, &accumulator, site)?;
+                }
+                lower.accumulate(function, &accumulator, array, at)?;
+                if kind == Scan::Inclusive {
+                    lower.push(&result, &accumulator, site)?;
+                }
+                Ok(())
+            };
+            let (Some(chunk), Some(local)) = (op.annotation.chunk, &local) else {
+                return in_order(lower);
+            };
+            let chunk = int(chunk.get().into());
+            // The first chunk is grouped as a loop groups it.
+            let first = lower.integer(BinOp::Lt, &int_in(at), &chunk, site)?;
+            lower.either(first, in_order, |lower| {
+                let rest = lower.integer(BinOp::Rem, &int_in(at), &chunk, site)?;
+                let begins = lower.integer(BinOp::Eq, &int_in(rest), &int(0), site)?;
+                let later = lower.integer(BinOp::Gt, &int_in(at), &chunk, site)?;
+                let all = |lower: &mut Self| {
+                    let all = lower.combined(function, &accumulator, local)?;
+                    lower.push(&result, &all, site)
+                };
+                lower.either(
+                    begins,
+                    |lower| {
+                        lower.either(
+                            later,
+                            |lower| {
+                                let before = lower.combined(function, &accumulator, local)?;
+                                lower.assign(std::slice::from_ref(&accumulator), &[before])
+                            },
+                            |_| Ok(()),
+                        )?;
+                        if kind == Scan::Exclusive {
+                            lower.push(&result, &accumulator, site)?;
+                        }
+                        lower.fetch(array, at, output_of(local));
+                        Ok(())
+                    },
+                    |lower| {
+                        if kind == Scan::Exclusive {
+                            all(lower)?;
+                        }
+                        lower.accumulate(function, local, array, at)
+                    },
+                )?;
+                if kind == Scan::Inclusive {
+                    all(lower)?;
+                }
+                Ok(())
+            })
+        })?;
+        Ok(Loc::Boxed(self.finish(&result, bound)))
+    }
+
+    /// Each value is combined with its cell. The neutral value is for those who need one: a part's bin begins with the
+    /// first value it gets.
+    pub(super) fn reduce_by_index(&mut self, op: &Op, values: &[Param], site: Site) -> Lowered<Loc> {
+        let ([function], [dest, _neutral, indices, array]) = (functions(op)?, args(op)?);
+        let (dest, indices, array) = (
+            self.boxed_atom(dest)?,
+            self.boxed_atom(indices)?,
+            self.boxed_atom(array)?,
+        );
+        let cell_type = element(only(values)?)?;
+        let cells = match has_jagged(cell_type) {
+            true => Cells::Separate,
+            false => Cells::Flat,
+        };
+        let open = self.opened_cells(dest, cells);
+        let bins = Bins {
+            function,
+            open,
+            indices,
+            array,
+            elements: self.size_at(indices, Vec::new()),
+            cells,
+            site,
+        };
+        match op.annotation.chunk {
+            None => self.bins_in_order(&bins)?,
+            Some(parts) => self.bins_by_parts(&bins, dest, parts)?,
+        }
+        let (to, array) = (self.boxed(), Use::of(open));
+        match cells {
+            Cells::Flat => self.emit(Instr::Finish { to, array }),
+            Cells::Separate => {
+                let shape = self.shape(cell_type)?;
+                self.emit(Instr::Pack(Box::new(PackInstr {
+                    to,
+                    array,
+                    shape,
+                    site,
+                })));
+            }
+        }
+        Ok(Loc::Boxed(to))
+    }
+
+    fn opened_cells(&mut self, array: B, cells: Cells) -> B {
+        let to = self.boxed();
+        self.emit(Instr::Open {
+            to,
+            array: Use::of(array),
+            cells,
+        });
+        to
+    }
+
+    fn bins_in_order(&mut self, bins: &Bins<'_>) -> Lowered<()> {
+        self.count(bins.elements, |lower, at| {
+            lower.at_index(bins, at, |lower, index| {
+                lower.combine_cell(bins, bins.open, index, bins.array, at)
+            })
+        })
+    }
+
+    /// Where the bins are few, `parts` parts of the elements have bins of their own, which are then combined with the result, one
+    /// after the other.
+    fn bins_by_parts(&mut self, bins: &Bins<'_>, dest: B, parts: Chunk) -> Lowered<()> {
+        let site = bins.site;
+        let cells = self.size_at(dest, Vec::new());
+        let parts = int(parts.get().into());
+        let all = self.integer(BinOp::Mul, &parts, &int_in(cells), site)?;
+        let few = self.integer(BinOp::Lt, &int_in(all), &int_in(bins.elements), site)?;
+        self.either(
+            few,
+            |lower| {
+                let last = lower.integer(BinOp::Add, &int_in(bins.elements), &parts, site)?;
+                let last = lower.integer(BinOp::Sub, &int_in(last), &int(1), site)?;
+                let length = lower.integer(BinOp::Div, &int_in(last), &parts, site)?;
+                // What a part's bins hold before it puts something into them does not matter.
+                let own = lower.opened_cells(dest, bins.cells);
+                let holder = lower.nobody(cells, site)?;
+                let parts = lower.scalar_of(&parts)?;
+                lower.count(parts, |lower, part| {
+                    lower.fill_own(bins, own, holder, part, length)?;
+                    lower.count(cells, |lower, cell| {
+                        let held = lower.is_held(holder, cell, part, site)?;
+                        lower.either(
+                            held,
+                            |lower| lower.combine_cell(bins, bins.open, cell, own, cell),
+                            |_| Ok(()),
+                        )
+                    })
+                })
+            },
+            |lower| lower.bins_in_order(bins),
+        )
+    }
+
+    /// Which part put something into each of a part's own bins: none yet.
+    fn nobody(&mut self, cells: S, site: Site) -> Lowered<B> {
+        let holder = self.begin_leaf(Shape::Scalar(ScalarType::I64), cells, site);
+        let nobody = self.scalar_of(&int(-1))?;
+        self.count(cells, |lower, _| {
+            lower.emit(Instr::Push {
+                array: holder,
+                value: nobody,
+            });
+            Ok(())
+        })?;
+        Ok(holder)
+    }
+
+    fn is_held(&mut self, holder: B, cell: S, part: S, site: Site) -> Lowered<S> {
+        let found = self.scalar();
+        self.fetch(holder, cell, Output::Scalar(found));
+        self.integer(BinOp::Eq, &int_in(found), &int_in(part), site)
+    }
+
+    fn fill_own(&mut self, bins: &Bins<'_>, own: B, holder: B, part: S, length: S) -> Lowered<()> {
+        let site = bins.site;
+        let start = self.integer(BinOp::Mul, &int_in(part), &int_in(length), site)?;
+        self.count(length, |lower, within| {
+            let at = lower.integer(BinOp::Add, &int_in(start), &int_in(within), site)?;
+            let inside = lower.integer(BinOp::Lt, &int_in(at), &int_in(bins.elements), site)?;
+            let then = |lower: &mut Self| {
+                lower.at_index(bins, at, |lower, index| {
+                    let held = lower.is_held(holder, index, part, site)?;
+                    lower.either(
+                        held,
+                        |lower| lower.combine_cell(bins, own, index, bins.array, at),
+                        |lower| {
+                            let [_, value] = bins.function.params.as_slice() else {
+                                return Err("an operator takes two parameters".to_owned());
+                            };
+                            let value = lower.fresh(&value.ty);
+                            lower.fetch(bins.array, at, output_of(&value));
+                            lower.set_cell(own, index, &value)?;
+                            lower.set_cell(holder, index, &int_in(part))
+                        },
+                    )
+                })
+            };
+            lower.either(inside, then, |_| Ok(()))
+        })
+    }
+
+    /// Where the index at a position is that of a bin.
+    fn at_index(
+        &mut self,
+        bins: &Bins<'_>,
+        at: S,
+        inside: impl FnOnce(&mut Self, S) -> Lowered<()>,
+    ) -> Lowered<()> {
+        let (index, condition) = (self.scalar(), self.scalar());
+        self.fetch(bins.indices, at, Output::Scalar(index));
+        self.emit(Instr::InRange {
+            to: condition,
+            array: bins.open,
+            at: index,
+        });
+        self.either(condition, |lower| inside(lower, index), |_| Ok(()))
+    }
+
+    fn set_cell(&mut self, array: B, at: S, value: &Loc) -> Lowered<()> {
+        let value = self.input(value)?;
+        self.emit(Instr::SetCell(Box::new(SetCellInstr { array, at, value })));
+        Ok(())
+    }
+
+    /// `open[index] = open[index] ⊕ array[at]`.
+    fn combine_cell(&mut self, bins: &Bins<'_>, open: B, index: S, array: B, at: S) -> Lowered<()> {
+        let function = bins.function;
+        let [left, right] = function.params.as_slice() else {
+            return Err("an operator takes two parameters".to_owned());
+        };
+        let cell = self.bind_new(left);
+        self.fetch(open, index, output_of(&cell));
+        self.enter(function, &[(right, array)], at, &[(left, cell)])?;
+        let (_, given) = self.body(&function.body)?;
+        let [value] = given.as_slice() else {
+            return Err("an operator gives one value".to_owned());
+        };
+        self.set_cell(open, index, value)
+    }
+}
+
+fn has_jagged(ty: &Type) -> bool {
+    match ty {
+        Type::Scalar(_) | Type::Vector(..) | Type::Data(_) | Type::Node(_) => false,
+        Type::Tuple(parts) => parts.iter().any(has_jagged),
+        Type::Array(Dim::Jagged, _) => true,
+        Type::Array(Dim::Size(_), element) => has_jagged(element),
+    }
+}

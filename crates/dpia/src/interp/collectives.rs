@@ -1,0 +1,286 @@
+//! The combinators with communication between iterations: their meaning is these loops.
+
+use super::commands::{assign, comm, element, slot, step, with_cell};
+use super::expressions::{Applied, below, take};
+use super::store::{Step, Store};
+use super::{Acc, Exp, Meaning, Run, RunError, broken};
+use crate::prim::{Prim, ScanKind, Site};
+use crate::ty::Data;
+use almach_prim::Chunk;
+use almach_value::Scalar;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+pub(super) fn collective<'p>(applied: Rc<Applied<'p>>, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
+    match applied.prim {
+        Prim::ScanI(_, kind, chunk) => scan(applied.clone(), *kind, *chunk, arguments),
+        Prim::FilterI(..) | Prim::PartitionI(..) => filter(applied.clone(), arguments),
+        Prim::ScatterI(_, _, site) => scatter(applied.clone(), (**site).clone(), arguments),
+        Prim::PermuteI(_, _, site) => permute(applied.clone(), (**site).clone(), arguments),
+        Prim::ReduceByIndexI(_, _, chunk) => reduce_by_index(applied.clone(), *chunk, arguments),
+        Prim::Construct(row) => super::rows::construct((**row).clone(), arguments),
+        Prim::NewTable(level, store, _) => {
+            super::rows::new_table(*level, store.clone(), applied.size(0)?, arguments)
+        }
+        Prim::NewRows(level, store, _) => {
+            super::rows::new_rows(*level, store.clone(), applied.size(0)?, arguments)
+        }
+        Prim::TableOf(store) => super::rows::table_of(store.clone(), arguments),
+        other => Err(broken(format!("`{}` is no command", other.name()))),
+    }
+}
+
+fn scan<'p>(
+    applied: Rc<Applied<'p>>,
+    kind: ScanKind,
+    chunk: Option<Chunk>,
+    arguments: Vec<Meaning<'p>>,
+) -> Run<Meaning<'p>> {
+    let [function, start, array, out] = take(arguments)?;
+    let (start, array, out) = (start.exp()?, array.exp()?, out.acc()?);
+    let size = applied.size(0)?;
+    let first = chunk.map_or(size, |chunk| chunk.get().into());
+    comm(move |store| {
+        let data = applied.data(0)?;
+        with_cell(store, |store, before_writer, before| {
+            with_cell(store, |store, local_writer, local| {
+                let running = Operation {
+                    applied: &applied,
+                    data,
+                    function: &function,
+                };
+                let (before_writer, local_writer) = (before_writer.acc()?, local_writer.acc()?);
+                assign(&applied, data, &before_writer, &start, store)?;
+                for at in 0..size {
+                    let place = slot(&out, at).acc()?;
+                    let x = element(&array, at);
+                    let begins = at % first == 0;
+                    if at > first && begins {
+                        running.combine(&before, &local, &before_writer, store)?;
+                    }
+                    if kind == ScanKind::Exclusive {
+                        match at < first || begins {
+                            true => assign(&applied, data, &place, &before.clone().exp()?, store)?,
+                            false => running.combine(&before, &local, &place, store)?,
+                        }
+                    }
+                    match (at < first, begins) {
+                        (true, _) => running.combine(&before, &x, &before_writer, store)?,
+                        (false, true) => assign(&applied, data, &local_writer, &x.exp()?, store)?,
+                        (false, false) => running.combine(&local, &x, &local_writer, store)?,
+                    }
+                    if kind == ScanKind::Inclusive {
+                        match at < first {
+                            true => assign(&applied, data, &place, &before.clone().exp()?, store)?,
+                            false => running.combine(&before, &local, &place, store)?,
+                        }
+                    }
+                }
+                Ok(())
+            })
+        })
+    })
+}
+
+/// The operator of a combinator.
+struct Operation<'a, 'p> {
+    applied: &'a Applied<'p>,
+    data: &'p Data,
+    function: &'a Meaning<'p>,
+}
+
+impl<'p> Operation<'_, 'p> {
+    /// `place := left ⊕ right`.
+    fn combine(
+        &self,
+        left: &Meaning<'p>,
+        right: &Meaning<'p>,
+        place: &Acc<'p>,
+        store: &mut Store,
+    ) -> Run<()> {
+        step(self.applied, self.data, place, store, |next| {
+            self.function
+                .clone()
+                .apply(left.clone())?
+                .apply(right.clone())?
+                .apply(next)
+        })
+    }
+}
+
+fn filter<'p>(applied: Rc<Applied<'p>>, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
+    let [function, array, out] = take(arguments)?;
+    let (array, out) = (array.exp()?, out.acc()?);
+    let size = applied.size(0)?;
+    comm(move |store| {
+        let (mut kept, mut others) = (Vec::new(), Vec::new());
+        for at in 0..size {
+            let answer = with_cell(store, |store, writer, reader| {
+                function
+                    .clone()
+                    .apply(element(&array, at))?
+                    .apply(writer)?
+                    .run(store)?;
+                reader.exp()?(store, &[])
+            })?;
+            match answer {
+                Scalar::Bool(true) => kept.push(at),
+                _ => others.push(at),
+            }
+        }
+        let parts: Vec<(Vec<Step>, &Vec<i64>)> = match applied.prim {
+            Prim::FilterI(..) => vec![(vec![Step::Contents], &kept)],
+            _ => vec![
+                (vec![Step::Contents, Step::Field(0)], &kept),
+                (vec![Step::Contents, Step::Field(1)], &others),
+            ],
+        };
+        for (at, (_, positions)) in parts.iter().enumerate() {
+            out(store, &[Step::Size(at)], Scalar::I64(positions.len() as i64))?;
+        }
+        for (prefix, positions) in parts {
+            for (to, from) in positions.iter().enumerate() {
+                let prefix = below(&prefix, &[Step::At(to as i64)]);
+                let found = applied
+                    .env
+                    .scalars(applied.data(0)?, &element(&array, *from).exp()?, store)?;
+                for (path, scalar) in found {
+                    out(store, &below(&prefix, &path), scalar)?;
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+fn index_at<'p>(indices: &Exp<'p>, at: i64, store: &Store) -> Run<i128> {
+    let scalar = indices(store, &[Step::At(at)])?;
+    scalar
+        .as_integer()
+        .ok_or_else(|| broken("an index that is no integer"))
+}
+
+fn in_range(index: i128, size: i64) -> Option<i64> {
+    i64::try_from(index)
+        .ok()
+        .filter(|index| (0..size).contains(index))
+}
+
+fn scatter<'p>(applied: Rc<Applied<'p>>, site: Site, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
+    let [indices, values, var] = take(arguments)?;
+    let (indices, values) = (indices.exp()?, values.exp()?);
+    let acceptor = var.pair()?.0.acc()?;
+    let (count, size) = (applied.size(0)?, applied.size(1)?);
+    comm(move |store| {
+        let mut written: HashMap<i64, Vec<(Vec<Step>, Scalar)>> = HashMap::new();
+        for at in 0..count {
+            let index = index_at(&indices, at, store)?;
+            let Some(to) = in_range(index, size) else {
+                continue;
+            };
+            let data = applied.data(0)?;
+            let scalars = applied.env.scalars(data, &element(&values, at).exp()?, store)?;
+            if let Some(before) = written.get(&to) {
+                let same = before.iter().zip(&scalars).all(|((_, a), (_, b))| a.same(*b));
+                if !same {
+                    return Err(RunError::Failed {
+                        site: site.clone(),
+                        arguments: vec![Scalar::I64(to)],
+                    });
+                }
+            }
+            let place = slot(&acceptor, to).acc()?;
+            for (path, scalar) in &scalars {
+                place(store, path, *scalar)?;
+            }
+            written.insert(to, scalars);
+        }
+        Ok(())
+    })
+}
+
+fn permute<'p>(applied: Rc<Applied<'p>>, site: Site, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
+    let [indices, values, out] = take(arguments)?;
+    let (indices, values, out) = (indices.exp()?, values.exp()?, out.acc()?);
+    let size = applied.size(0)?;
+    comm(move |store| {
+        let mut seen = std::collections::HashSet::new();
+        for at in 0..size {
+            let index = index_at(&indices, at, store)?;
+            match in_range(index, size) {
+                Some(to) if seen.insert(to) => {
+                    let place = slot(&out, to).acc()?;
+                    assign(
+                        &applied,
+                        applied.data(0)?,
+                        &place,
+                        &element(&values, at).exp()?,
+                        store,
+                    )?;
+                }
+                _ => {
+                    let index = i64::try_from(index).unwrap_or(i64::MAX);
+                    return Err(RunError::Failed {
+                        site: site.clone(),
+                        arguments: vec![Scalar::I64(index)],
+                    });
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+fn reduce_by_index<'p>(
+    applied: Rc<Applied<'p>>,
+    chunk: Option<Chunk>,
+    arguments: Vec<Meaning<'p>>,
+) -> Run<Meaning<'p>> {
+    let [function, indices, values, var] = take(arguments)?;
+    let (indices, values) = (indices.exp()?, values.exp()?);
+    let (acceptor, current) = var.pair()?;
+    let (acceptor, current) = (acceptor.acc()?, current.exp()?);
+    let (count, size) = (applied.size(0)?, applied.size(1)?);
+    let parts = chunk
+        .map(|chunk| i64::from(chunk.get()))
+        .filter(|parts| parts.saturating_mul(size) < count);
+    comm(move |store| {
+        let operation = Operation {
+            applied: &applied,
+            data: applied.data(0)?,
+            function: &function,
+        };
+        let Some(parts) = parts else {
+            for at in 0..count {
+                if let Some(to) = in_range(index_at(&indices, at, store)?, size) {
+                    let place = slot(&acceptor, to).acc()?;
+                    operation.combine(&element(&current, to), &element(&values, at), &place, store)?;
+                }
+            }
+            return Ok(());
+        };
+        let length = (count + parts - 1) / parts;
+        for part in 0..parts {
+            with_cell(store, |store, own_writer, own| {
+                let (own_writer, own) = (own_writer.acc()?, own.exp()?);
+                let mut held = std::collections::BTreeSet::new();
+                for at in (part * length).min(count)..((part + 1) * length).min(count) {
+                    let Some(to) = in_range(index_at(&indices, at, store)?, size) else {
+                        continue;
+                    };
+                    let (place, value) = (slot(&own_writer, to).acc()?, element(&values, at));
+                    match held.insert(to) {
+                        true => assign(&applied, operation.data, &place, &value.exp()?, store)?,
+                        false => operation.combine(&element(&own, to), &value, &place, store)?,
+                    }
+                }
+                for to in held {
+                    let place = slot(&acceptor, to).acc()?;
+                    operation.combine(&element(&current, to), &element(&own, to), &place, store)?;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    })
+}

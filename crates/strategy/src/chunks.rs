@@ -1,0 +1,48 @@
+//! How operations whose iterations communicate cut their work (`docs/collectives.md`): written down, because what a float rounds
+//! to depends on it.
+//!
+//! ```text
+//! let ys: [n]f32 = scan@par (\a b -> a + b) 0.0 xs   =>   let ys: [n]f32 = scan@par@4096 (\a b -> a + b) 0.0 xs
+//! ```
+//!
+//! Introduces: chunks. Removes: nothing. Guarantees: an operation without a chunk is grouped in order, from left to right.
+
+use crate::{Around, Chooser, cost};
+use almach_core::{Op, Type};
+use almach_prim::{Chunk, Level, Prim};
+
+/// Elements of a chunk: it and its results lie in a core's own cache.
+const ELEMENTS: Option<Chunk> = Chunk::new(4096);
+
+/// Parts of a histogram with bins of their own: enough for the cores of a processor.
+const PARTS: Option<Chunk> = Chunk::new(16);
+
+impl Chooser {
+    /// The chunk of an operation whose level is known.
+    pub(crate) fn chunk(&self, op: &Op, around: Around) -> Option<Chunk> {
+        let threads = match op.annotation.level {
+            Some(Level::Par | Level::Grid(_) | Level::Group(_)) => around == Around::Nothing,
+            Some(Level::Seq | Level::Vec | Level::Local(_)) | None => false,
+        };
+        let flat = op.args.iter().all(|arg| match self.builder.type_of(arg) {
+            Ok(Type::Array(_, element)) => cost::is_scalars(&element),
+            Ok(other) => cost::is_scalars(&other),
+            Err(_) => false,
+        });
+        if !threads || !flat {
+            return None;
+        }
+        match op.prim {
+            // Another grouping of an operator that fails may fail where the program would not.
+            Prim::Scan | Prim::ScanExclusive => self.never_fails(op).then_some(ELEMENTS)?,
+            Prim::ReduceByIndex => self.never_fails(op).then_some(PARTS)?,
+            Prim::Filter | Prim::Partition => ELEMENTS,
+            _ => None,
+        }
+    }
+
+    fn never_fails(&self, op: &Op) -> bool {
+        let mut functions = op.functions.iter();
+        functions.all(|function| !self.facts.body_can_fail(&function.body))
+    }
+}
