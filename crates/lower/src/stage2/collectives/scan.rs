@@ -14,11 +14,11 @@ impl Collective<'_> {
         to: &Phrase,
         (left, right): (Phrase, Phrase),
         next: &Phrase,
-    ) -> Phrase {
+    ) -> [Phrase; 2] {
         let compute = apply(function.clone(), [left, right, next.clone().writer()]);
         let advance = Phrase::prim(Prim::Move, vec![], vec![self.data.clone()])
             .app(Phrase::pair(to.clone(), next.clone()));
-        build::seq(compute, advance)
+        [compute, advance]
     }
 
     pub(super) fn scan(
@@ -55,10 +55,10 @@ impl Collective<'_> {
     ) -> Phrase {
         let write = build::assign(self.data.clone(), place, running.clone().reader());
         let operands = (running.clone().reader(), element);
-        let advance = self.advance(function, running, operands, next);
+        let [compute, advance] = self.advance(function, running, operands, next);
         match kind {
-            ScanKind::Inclusive => build::seq(advance, write),
-            ScanKind::Exclusive => build::seq(write, advance),
+            ScanKind::Inclusive => build::seq_all([compute, advance, write]),
+            ScanKind::Exclusive => build::seq_all([write, compute, advance]),
         }
     }
 
@@ -97,10 +97,10 @@ impl Collective<'_> {
                         let in_order =
                             this.running(kind, &function, &before, element.clone(), place.clone(), &next);
                         let carry = this.advance(&function, &before, both(), &next);
-                        let carry = build::if_then_else(later, carry, build::skip());
+                        let carry = build::if_then_else(later, build::seq_all(carry), build::skip());
                         let restart = build::assign(data.clone(), local.clone().writer(), element.clone());
                         let operands = (local.clone().reader(), element);
-                        let go_on = this.advance(&function, &local, operands, &next);
+                        let go_on = build::seq_all(this.advance(&function, &local, operands, &next));
                         let (left, right) = both();
                         let all = build::seq(
                             apply(function.clone(), [left, right, next.clone().writer()]),
