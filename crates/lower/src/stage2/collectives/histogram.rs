@@ -77,7 +77,7 @@ impl Collective<'_> {
         let length = binary(BinOp::Div, i64, last, int(count));
         let in_order = self.reduce_by_index(histogram);
         let name = self.stage.fresh("length");
-        let by_parts = self.parts(histogram, Nat::constant(count.into()), &Nat::var(name.clone()));
+        let by_parts = self.parts(histogram, Nat::constant(count), &Nat::var(name.clone()));
         build::if_then_else(few, build::let_nat(length, name, by_parts), in_order)
     }
 
