@@ -5,7 +5,7 @@ use almach_core::check::{CheckFailure, Checked, check};
 use almach_core::{Entry, Program};
 use almach_emit::{CSource, Export, Options, emit_c};
 use almach_lower::lower;
-use almach_mem::Annotated;
+use almach_mem::{Annotated, passes};
 use almach_rewrite::{Log, inlining, pipelines, run};
 use almach_strategy::{Chosen, choose};
 
@@ -120,13 +120,16 @@ pub fn explained_strategy(core: Checked<Program>, machine: Machine) -> Result<Ex
     })
 }
 
-/// A strategy program with its memory, checked.
+/// A strategy program with its memory: introduced, improved by the standard passes, checked after each.
 pub fn memory(strategy: &Checked<Program>) -> Result<Annotated, Vec<Diagnostic>> {
+    memory_with(strategy, &mut passes::Log::default())
+}
+
+/// As [`memory`], with what was done and not done, and why.
+pub fn memory_with(strategy: &Checked<Program>, log: &mut passes::Log) -> Result<Annotated, Vec<Diagnostic>> {
     let program = almach_mem::introduce((**strategy).clone());
-    match almach_mem::check::check(&program) {
-        Ok(()) => Ok(program),
-        Err(broken) => Err(vec![broken.diagnostic("introduce")]),
-    }
+    almach_mem::check::check(&program).map_err(|broken| vec![broken.diagnostic("introduce")])?;
+    passes::run(program, passes::STANDARD, log).map_err(|bug| vec![*bug])
 }
 
 /// Entries of a strategy program at every later stage.

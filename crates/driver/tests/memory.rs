@@ -4,13 +4,15 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 use almach_base::FileId;
-use almach_core::Program;
 use almach_core::check::Checked;
+use almach_core::{Program, Size, Var};
 use almach_driver::back::{self, Machine};
 use almach_driver::{Extra, Files, front, load, tests};
 use almach_mem::check::check;
 use almach_mem::heap::{Heap, Validity};
-use almach_mem::{Annotated, annotated_to_string, introduce, parse_annotated};
+use almach_mem::{Annotated, Memory, Storage, annotated_to_string, introduce, parse_annotated};
+use almach_mem::{passes, plan};
+use almach_value::{ArrayValue, Buffer, Value};
 use std::path::{Path, PathBuf};
 
 struct Disk(PathBuf);
@@ -60,6 +62,8 @@ struct Tally {
     valid: usize,
     failing: usize,
     too_long: usize,
+    /// How often a pass changed something.
+    changed: usize,
     invalid: Vec<String>,
 }
 
@@ -91,6 +95,26 @@ impl Tally {
 }
 
 impl Tally {
+    /// After every pass that changes something.
+    fn passes(&mut self, what: &str, program: Annotated) {
+        let mut program = program;
+        for pass in passes::STANDARD {
+            let before = program.memory.clone();
+            program = (pass.run)(program, &mut passes::Log::default());
+            if program.memory != before {
+                self.changed += 1;
+                self.add(&format!("{what} after {}", pass.name), &program);
+            }
+        }
+        for layout in [passes::Layout::Apart, passes::Layout::Interleaved] {
+            let expanded = passes::expand(program.clone(), layout, &mut passes::Log::default());
+            if expanded.memory != program.memory {
+                self.changed += 1;
+                self.add(&format!("{what} expanded {layout:?}"), &expanded);
+            }
+        }
+    }
+
     /// What is printed is read as what it was.
     fn reads_back(&mut self, what: &str, program: &Annotated) {
         let text = annotated_to_string(program);
@@ -135,6 +159,9 @@ fn corpus(folders: &[&str]) -> Tally {
             let program = introduce(program);
             tally.add(&what, &program);
             tally.reads_back(&what, &program);
+            if stage == "strategy" {
+                tally.passes(&what, program);
+            }
         }
     }
     tally
@@ -153,15 +180,133 @@ fn heap_semantics_is_value_semantics_on_the_corpus() {
         valid,
         failing,
         too_long,
+        changed,
         invalid,
     } = &tally;
     eprintln!(
         "{valid} valid, {failing} fail as they should, {too_long} too long, {} invalid",
         invalid.len()
     );
+    assert!(*changed > 300, "passes changed something only {changed} times");
     assert!(invalid.is_empty(), "{}", invalid.join("\n"));
     assert!(
-        *valid > 10 * too_long,
+        *valid > 8 * too_long,
         "{too_long} of {valid} programs were not run to their end"
     );
+}
+
+/// The memory of a program's strategy, after the standard passes.
+fn planned(text: &str) -> Annotated {
+    let core = core_of("plan.alm", text).unwrap();
+    let strategy = back::strategy(core, Machine::Threads).unwrap();
+    let program = introduce(strategy.into_inner());
+    passes::run(program, passes::STANDARD, &mut passes::Log::default()).unwrap()
+}
+
+/// Allocations and copies of a plan.
+fn cost(text: &str) -> (usize, usize) {
+    let plan::Cost { allocations, copies } = plan::cost(&planned(text));
+    (allocations, copies)
+}
+
+#[test]
+fn parts_of_a_concatenation_are_built_in_place() {
+    let text = "entry main [n][m] (xs: [n]f32) (ys: [m]f32): []f32 = concat (map (+ 1) xs) (map (* 2) ys)";
+    assert_eq!(cost(text), (1, 0));
+}
+
+#[test]
+fn a_transposed_result_is_built_transposed() {
+    let text = "entry main [n][m] (xss: [n][m]f32): [m][n]f32 = transpose (map (map (+ 1)) xss)";
+    assert_eq!(cost(text), (1, 0));
+}
+
+#[test]
+fn a_loop_that_updates_a_row_has_one_block() {
+    let text = "
+        entry main [m] (n: i64) (xs: [m]f32): [n][m]f32 =
+          loop (a = replicate n (replicate m 0)) for i < n do
+            a with [i] = map (\\x -> x * f32 i) xs";
+    assert_eq!(cost(text), (1, 0));
+}
+
+#[test]
+fn an_old_array_that_is_needed_is_copied() {
+    let text = "
+        entry main [n] (xs: [n]f32): ([n]f32, [n]f32) =
+          let a = scan (+) 0 xs
+          let b = a with [0] = 7
+          in (a, b)";
+    assert_eq!(cost(text), (2, 1));
+}
+
+/// A program whose memory was broken on purpose, by the name of a variable.
+fn damaged(text: &str, damage: impl Fn(&mut Memory, &dyn Fn(&str) -> Var)) -> Annotated {
+    let core = core_of("damaged.alm", text).unwrap();
+    let mut program = introduce(core.into_inner());
+    let vars: Vec<Var> = program.memory.storage.keys().cloned().collect();
+    let named = |name: &str| vars.iter().find(|var| var.name.as_str() == name).unwrap().clone();
+    damage(&mut program.memory, &named);
+    program
+}
+
+/// The checker, or else the comparison of the two semantics, finds the damage.
+fn is_caught(program: &Annotated) -> bool {
+    let args = vec![Value::array(ArrayValue::scalars(Buffer::I64(vec![3, 1, 2])))];
+    check(program).is_err()
+        || matches!(
+            Heap::new(program).unwrap().validity("main", args, STEPS),
+            Validity::Invalid(_)
+        )
+}
+
+const BOTH_NEEDED: &str = "
+    entry main [n] (xs: [n]i64): ([n]i64, [n]i64) =
+      let a = scan (+) 0 xs
+      let b = a with [0] = 7
+      in (a, b)";
+
+#[test]
+fn memory_that_is_right_is_not_blamed() {
+    assert!(!is_caught(&damaged(BOTH_NEEDED, |_, _| ())));
+}
+
+#[test]
+fn a_merge_of_blocks_that_are_both_needed_is_caught() {
+    let program = damaged(BOTH_NEEDED, |memory, named| {
+        let home = memory.storage[&named("a")].clone();
+        memory.storage.insert(named("b"), home);
+    });
+    assert!(is_caught(&program));
+}
+
+#[test]
+fn a_wrong_stride_is_caught() {
+    for stride in [0, 2, -1] {
+        let program = damaged(BOTH_NEEDED, |memory, named| {
+            let Some([Storage::Placed(home)]) = memory.storage.get_mut(&named("a")).map(Vec::as_mut_slice)
+            else {
+                panic!("`a` is one array in a block");
+            };
+            home.lmad.dims[0].stride = Size::constant(stride);
+        });
+        assert!(is_caught(&program), "stride {stride}");
+    }
+}
+
+#[test]
+fn building_in_place_past_a_live_read_is_caught() {
+    let text = "
+        entry main [n] (xs: [n]i64): []i64 =
+          let a = scan (+) 0 xs
+          let b = scan (*) 1 xs
+          let s = a[0] + b[0]
+          let c = scan (\\x y -> x + y * s) 0 a
+          in concat b c";
+    // `c` is built where `a` is, which is read while it is written.
+    let program = damaged(text, |memory, named| {
+        let home = memory.storage[&named("a")].clone();
+        memory.storage.insert(named("b"), home);
+    });
+    assert!(is_caught(&program));
 }

@@ -28,7 +28,7 @@ use crate::leaves::{Leaf, leaves};
 use almach_base::{Diagnostic, Span, compiler_bug};
 use almach_core::build::{enter_loop, enter_params, enter_pattern};
 use almach_core::typing::Env;
-use almach_core::{Body, Exp, Function, Lambda, Loop, LoopForm, Op, Param, Size, Stmt, Type, Var};
+use almach_core::{Body, Exp, Function, Lambda, Loop, LoopForm, Op, Param, Program, Size, Stmt, Type, Var};
 use almach_lmad::{Lmad, Range, Ranges};
 use almach_prim::{Level, Prim};
 use almach_value::ScalarType;
@@ -84,8 +84,13 @@ fn broken<T>(rule: Rule, message: impl Into<String>) -> Checked<T> {
 
 /// Checks memory. The program itself is Core's checker's.
 pub fn check(program: &Annotated) -> Checked<()> {
+    check_memory(&program.core, &program.memory)
+}
+
+/// As [`check`], for memory that is not yet beside its program.
+pub fn check_memory(core: &Program, memory: &Memory) -> Checked<()> {
     let mut checker = Checker {
-        memory: &program.memory,
+        memory,
         env: Env::new(),
         blocks: HashMap::new(),
         integers: HashSet::new(),
@@ -94,11 +99,11 @@ pub fn check(program: &Annotated) -> Checked<()> {
         known: Ranges::unknown(),
         iterations: Vec::new(),
         later: Var {
-            id: program.memory.next_var,
+            id: memory.next_var,
             name: "later".into(),
         },
     };
-    for (id, function) in program.core.functions.iter().enumerate() {
+    for (id, function) in core.functions.iter().enumerate() {
         checker.function(id, function)?;
     }
     Ok(())
@@ -242,6 +247,7 @@ impl Checker<'_> {
     fn looped(&mut self, stmt: &Stmt, looped: &Loop) -> Checked<()> {
         self.given_at(stmt, 0)?;
         let facts = self.env.mark();
+        let known = self.known.clone();
         enter_loop(&mut self.env, looped);
         for (var, _) in &looped.context {
             self.core_integer(var);
@@ -267,6 +273,7 @@ impl Checker<'_> {
                 self.core_var(index);
                 if let Ok(bound) = self.env.size(bound) {
                     self.known.set(index.var.clone(), Range::below(&bound));
+                    self.known.assume_nonneg(&bound - &Size::one());
                 }
             }
             LoopForm::While(condition) => {
@@ -277,6 +284,7 @@ impl Checker<'_> {
         }
         self.stmts(&looped.body)?;
         self.given_at(stmt, 1)?;
+        self.known = known;
         self.env.rewind_facts(facts);
         Ok(())
     }
@@ -287,10 +295,13 @@ impl Checker<'_> {
             .and_then(|key| self.memory.heads.get(key))
             .and_then(|head| head.index.clone());
         let parallel = op.prim == Prim::Map && op.annotation.level != Some(Level::Seq);
+        let known = self.known.clone();
         if let Some(index) = &index {
             self.bind_memory(index, Kind::Integer, None)?;
             if let Some(count) = self.count(op) {
                 self.known.set(index.clone(), Range::below(&count));
+                // Inside there is an iteration.
+                self.known.assume_nonneg(&count - &Size::one());
                 if parallel {
                     self.iterations.push(Iteration {
                         index: index.clone(),
@@ -309,6 +320,7 @@ impl Checker<'_> {
         if pushed {
             self.iterations.pop();
         }
+        self.known = known;
         self.env.rewind_facts(facts);
         self.leave(mark);
         Ok(())

@@ -1,0 +1,71 @@
+//! Memory passes: each a function from memory to memory in a file of its own; the program stays as it is.
+
+mod expand;
+mod hoist;
+mod in_place;
+mod merge;
+mod short_circuit;
+
+pub use expand::{Layout, expand};
+pub use hoist::hoist;
+pub use in_place::in_place;
+pub use merge::merge;
+pub use short_circuit::short_circuit;
+
+use crate::check::check;
+use crate::ir::Annotated;
+use almach_base::Diagnostic;
+use almach_core::Var;
+
+/// What passes did and did not do, and why.
+#[derive(Clone, Default, Debug)]
+pub struct Log {
+    pub notes: Vec<Note>,
+}
+
+/// About one array.
+#[derive(Clone, Debug)]
+pub struct Note {
+    pub var: Var,
+    pub done: bool,
+    pub why: String,
+}
+
+/// A pass with its name.
+pub struct Pass {
+    pub name: &'static str,
+    pub run: fn(Annotated, &mut Log) -> Annotated,
+}
+
+/// The passes, in order:
+/// - updates first: a `with` in place is where its new part can be built;
+/// - then copies go, while blocks are still made next to the statements that fill them;
+/// - then what is left is made outside of loops, and shared.
+pub const STANDARD: &[Pass] = &[
+    Pass {
+        name: "in_place",
+        run: in_place,
+    },
+    Pass {
+        name: "short_circuit",
+        run: short_circuit,
+    },
+    Pass {
+        name: "hoist",
+        run: hoist,
+    },
+    Pass {
+        name: "merge",
+        run: merge,
+    },
+];
+
+/// Runs passes, checking after each.
+pub fn run(program: Annotated, passes: &[Pass], log: &mut Log) -> Result<Annotated, Box<Diagnostic>> {
+    let mut program = program;
+    for pass in passes {
+        program = (pass.run)(program, log);
+        check(&program).map_err(|broken| Box::new(broken.diagnostic(pass.name)))?;
+    }
+    Ok(program)
+}
