@@ -231,6 +231,16 @@ fn a_loop_that_updates_a_row_has_one_block() {
 }
 
 #[test]
+fn a_stencil_over_many_steps_swaps_two_blocks() {
+    let text = "
+        entry main [n] (k: i64) (xs: [n]f32): [n]f32 =
+          loop (a = xs) for i < k do
+            map (\\i -> a[i] + a[(i + 1) % n]) (iota n)";
+    // One copy: the caller's array is not the loop's own.
+    assert_eq!(cost(text), (2, 1));
+}
+
+#[test]
 fn an_old_array_that_is_needed_is_copied() {
     let text = "
         entry main [n] (xs: [n]f32): ([n]f32, [n]f32) =

@@ -22,9 +22,11 @@ type LeafResult = (Vec<i64>, Vec<Value>, Vec<(usize, usize)>);
 
 const NAME: &str = "leaf";
 
-/// Operations with functions that are run whole: what they make is in no block.
+/// Operations with functions that are run whole: `build`, which makes nothing in a block, and what works in chunks, whose
+/// grouping and private cells are the collective's own.
 pub(super) fn runs_whole(op: &Op) -> bool {
-    op.prim == Prim::Build
+    let communicates = matches!(op.prim, Prim::Scan | Prim::ScanExclusive | Prim::ReduceByIndex);
+    op.prim == Prim::Build || (communicates && op.annotation.chunk.is_some())
 }
 
 impl Run<'_> {

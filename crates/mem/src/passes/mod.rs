@@ -1,11 +1,13 @@
 //! Memory passes: each a function from memory to memory in a file of its own; the program stays as it is.
 
+mod double_buffer;
 mod expand;
 mod hoist;
 mod in_place;
 mod merge;
 mod short_circuit;
 
+pub use double_buffer::double_buffer;
 pub use expand::{Layout, expand};
 pub use hoist::hoist;
 pub use in_place::in_place;
@@ -40,6 +42,7 @@ pub struct Pass {
 /// The passes, in order:
 /// - updates first: a `with` in place is where its new part can be built;
 /// - then copies go, while blocks are still made next to the statements that fill them;
+/// - then what a loop carries and cannot update gets two blocks;
 /// - then what is left is made outside of loops, and shared.
 pub const STANDARD: &[Pass] = &[
     Pass {
@@ -49,6 +52,10 @@ pub const STANDARD: &[Pass] = &[
     Pass {
         name: "short_circuit",
         run: short_circuit,
+    },
+    Pass {
+        name: "double_buffer",
+        run: double_buffer,
     },
     Pass {
         name: "hoist",
