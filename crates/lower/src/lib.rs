@@ -161,13 +161,15 @@ fn with_stores(
     for proc in procs.iter() {
         almach_imp::naturals::calls(&proc.body, &mut called);
     }
+    // A table is made where a program asks for one; the program is what is known of it here.
+    let span = entries.first().map_or(Span::NONE, |entry| entry.span);
     let mut tables = Vec::new();
     let mut stores = Vec::new();
     for cells in all_cells.all() {
         stores.extend(cells.imp_stores());
         let name = cells::table_of_name(cells.name());
         if called.contains(&&name) {
-            tables.push(tabulate::table_of(&cells, Span::NONE)?);
+            tables.push(tabulate::table_of(&cells, span)?);
         }
     }
     procs.splice(0..0, tables);

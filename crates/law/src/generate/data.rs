@@ -8,10 +8,12 @@ use crate::tree::{Node, Ty};
 use almach_value::ScalarType;
 use std::fmt::Write;
 
-/// A constructor: scalar fields, then references.
+/// A constructor: scalar fields, arrays of scalars, references, then arrays of references.
 struct Constructor {
     scalars: Vec<ScalarType>,
+    arrays: Vec<ScalarType>,
     references: usize,
+    forests: usize,
 }
 
 impl Constructor {
@@ -23,11 +25,21 @@ impl Constructor {
         (0..self.references).map(|at| format!("r{at}")).collect()
     }
 
-    /// `T1@ x0 r0 r1`.
+    fn array_names(&self) -> Vec<String> {
+        (0..self.arrays.len()).map(|at| format!("a{at}")).collect()
+    }
+
+    fn forest_names(&self) -> Vec<String> {
+        (0..self.forests).map(|at| format!("f{at}")).collect()
+    }
+
+    /// `T1@ x0 a0 r0 r1 f0`.
     fn pattern(&self, number: usize) -> String {
         let mut names = vec![name(number)];
         names.extend(self.scalar_names());
+        names.extend(self.array_names());
         names.extend(self.reference_names());
+        names.extend(self.forest_names());
         names.join(" ")
     }
 }
@@ -42,12 +54,16 @@ impl Generator {
     pub(super) fn data_program(&mut self) -> Program {
         let mut constructors = vec![Constructor {
             scalars: (0..self.rng.below(2)).map(|_| self.scalar_type()).collect(),
+            arrays: self.array_fields(),
             references: 0,
+            forests: 0,
         }];
         for _ in 0..1 + self.rng.below(3) {
             constructors.push(Constructor {
                 scalars: (0..self.rng.below(3)).map(|_| self.scalar_type()).collect(),
+                arrays: self.array_fields(),
                 references: 1 + self.rng.below(2),
+                forests: usize::from(self.rng.below(3) == 0),
             });
         }
         let mut definitions = declaration(&constructors);
@@ -78,6 +94,22 @@ impl Generator {
             scale: Scale::Small,
             floats: Floats::Exact,
         }
+    }
+
+    fn array_fields(&mut self) -> Vec<ScalarType> {
+        match self.rng.below(3) {
+            0 => vec![self.scalar_type()],
+            _ => Vec::new(),
+        }
+    }
+
+    /// An array of a few scalars out of an `i64`.
+    fn array_of(&mut self, ty: ScalarType, from: &str) -> String {
+        let value = self.scalar_of(ty, &format!("({from} + k)"));
+        format!(
+            "(map (\\k -> {value}) (iota ({from} % {})))",
+            2 + self.rng.below(4)
+        )
     }
 
     /// What the program gives: a datum, what is in it, its table.
@@ -143,11 +175,12 @@ impl Generator {
     fn grow(&mut self, constructors: &[Constructor]) -> String {
         let mut text = String::from("def rec grow@ (n: i64) (seed: i64): Tree@ =\n  if n <= 0 then ");
         if let Some(leaf) = constructors.first() {
-            let values: Vec<String> = leaf
+            let mut values: Vec<String> = leaf
                 .scalars
                 .iter()
                 .map(|ty| self.scalar_of(*ty, "seed"))
                 .collect();
+            values.extend(leaf.arrays.iter().map(|ty| self.array_of(*ty, "seed")));
             // Writing to a string does not fail.
             let _ = writeln!(text, "{} {}", name(0), values.join(" "));
         }
@@ -156,10 +189,18 @@ impl Generator {
             let last = number + 1 == constructors.len();
             let mut fields = vec![name(number)];
             fields.extend(constructor.scalars.iter().map(|ty| self.scalar_of(*ty, "seed")));
+            fields.extend(constructor.arrays.iter().map(|ty| self.array_of(*ty, "seed")));
             for _ in 0..constructor.references {
                 fields.push(match self.rng.below(3) {
                     0 => "(grow@ (n - 2) (seed + 3))".into(),
                     _ => "half".into(),
+                });
+            }
+            for _ in 0..constructor.forests {
+                fields.push(match self.rng.below(3) {
+                    0 => "[half, grow@ (n - 2) (seed + 5)]".into(),
+                    1 => "(map (\\k -> grow@ (n - 2 - k) (seed + k)) (iota (seed % 3)))".into(),
+                    _ => "(replicate (seed % 3) half)".into(),
                 });
             }
             let made = fields.join(" ");
@@ -182,15 +223,23 @@ impl Generator {
             "def built@ (n: i64) (seed: i64): Tree@ =\n  build (n + 1) (seed % (n + 1)) (\\i ref ->\n    if i == n then ",
         );
         if let Some(leaf) = constructors.first() {
-            let values: Vec<String> = leaf.scalars.iter().map(|ty| self.scalar_of(*ty, "i")).collect();
+            let mut values: Vec<String> = leaf.scalars.iter().map(|ty| self.scalar_of(*ty, "i")).collect();
+            values.extend(leaf.arrays.iter().map(|ty| self.array_of(*ty, "i")));
             let _ = write!(text, "#{} {}", name(0), values.join(" "));
         }
         for (number, constructor) in constructors.iter().enumerate().skip(1) {
             let last = number + 1 == constructors.len();
             let mut fields = vec![format!("#{}", name(number))];
             fields.extend(constructor.scalars.iter().map(|ty| self.scalar_of(*ty, "i")));
+            fields.extend(constructor.arrays.iter().map(|ty| self.array_of(*ty, "i")));
             for _ in 0..constructor.references {
                 fields.push(format!("(ref (min n (i + {})))", 1 + self.rng.below(3)));
+            }
+            for _ in 0..constructor.forests {
+                let count = 2 + self.rng.below(3);
+                fields.push(format!(
+                    "(map (\\k -> ref (min n (i + 1 + k))) (iota ((i + seed) % {count})))"
+                ));
             }
             let made = fields.join(" ");
             let _ = match last {
@@ -222,6 +271,14 @@ impl Generator {
                     _ => scalar.clone(),
                 });
             }
+            for (array, ty) in constructor.array_names().iter().zip(&constructor.arrays) {
+                fields.push(match self.rng.below(4) {
+                    0 => format!("(reverse {array})"),
+                    1 if ty.is_integer() => format!("(filter (\\v -> v > 3) {array})"),
+                    2 => format!("({array} ++ {array})"),
+                    _ => array.clone(),
+                });
+            }
             for reference in &references {
                 let other = self.rng.pick(&references).cloned();
                 fields.push(match self.rng.below(4) {
@@ -231,6 +288,13 @@ impl Generator {
                         skips(constructors)
                     ),
                     _ => format!("(f {reference})"),
+                });
+            }
+            for forest in constructor.forest_names() {
+                fields.push(match self.rng.below(3) {
+                    0 => format!("(map f (reverse {forest}))"),
+                    1 => format!("(map f (take (min 1 (length {forest})) {forest}))"),
+                    _ => format!("(map f {forest})"),
                 });
             }
             let _ = writeln!(text, "    | #{} -> {}", constructor.pattern(at), fields.join(" "));
@@ -249,17 +313,33 @@ impl Generator {
         };
         let mut fields = vec![name(number)];
         for ty in &constructor.scalars {
-            let value = self.rng.below(50);
-            fields.push(match ty {
-                ScalarType::Bool => value.is_multiple_of(2).to_string(),
-                ty if ty.is_float() => format!("{value}.0"),
-                _ => value.to_string(),
-            });
+            let value = self.literal_scalar(*ty);
+            fields.push(value);
+        }
+        for ty in &constructor.arrays {
+            let count = self.rng.below(3);
+            let values: Vec<String> = (0..count).map(|_| self.literal_scalar(*ty)).collect();
+            fields.push(format!("[{}]", values.join(", ")));
         }
         for _ in 0..constructor.references {
             fields.push(format!("({})", self.literal_datum(constructors, depth - 1)));
         }
+        for _ in 0..constructor.forests {
+            let count = self.rng.below(3);
+            let values = (0..count).map(|_| self.literal_datum(constructors, depth - 1));
+            let values: Vec<String> = values.collect();
+            fields.push(format!("[{}]", values.join(", ")));
+        }
         fields.join(" ")
+    }
+
+    fn literal_scalar(&mut self, ty: ScalarType) -> String {
+        let value = self.rng.below(50);
+        match ty {
+            ScalarType::Bool => value.is_multiple_of(2).to_string(),
+            ty if ty.is_float() => format!("{value}.0"),
+            _ => value.to_string(),
+        }
     }
 }
 
@@ -271,9 +351,11 @@ fn skips(constructors: &[Constructor]) -> String {
         .filter(|(_, it)| it.references > 0);
     let arms = arms.map(|(at, constructor)| {
         let mut fields = vec![format!("#{}", name(at))];
-        fields.extend(constructor.scalars.iter().map(|_| "_".to_string()));
+        let before = constructor.scalars.len() + constructor.arrays.len();
+        fields.extend((0..before).map(|_| "_".to_string()));
         fields.push("next".into());
-        fields.extend((1..constructor.references).map(|_| "_".to_string()));
+        let behind = constructor.references + constructor.forests;
+        fields.extend((1..behind).map(|_| "_".to_string()));
         format!("| {} -> f next ", fields.join(" "))
     });
     arms.collect()
@@ -286,7 +368,9 @@ fn declaration(constructors: &[Constructor]) -> String {
         .map(|(at, constructor)| {
             let mut fields = vec![name(at)];
             fields.extend(constructor.scalars.iter().map(|ty| ty.name().to_string()));
+            fields.extend(constructor.arrays.iter().map(|ty| format!("[]{}", ty.name())));
             fields.extend((0..constructor.references).map(|_| "Tree@".to_string()));
+            fields.extend((0..constructor.forests).map(|_| "[]Tree@".to_string()));
             fields.join(" ")
         })
         .collect();
@@ -303,13 +387,26 @@ fn fold(constructors: &[Constructor]) -> String {
                 _ => write!(sum, " * 31 + i64 {scalar}"),
             };
         }
+        for (array, ty) in constructor.array_names().iter().zip(&constructor.arrays) {
+            let number = match ty {
+                ScalarType::Bool => "if v then 1 else 2",
+                _ => "i64 v",
+            };
+            let _ = write!(
+                sum,
+                " * 31 + sum (map (\\v -> {number}) {array}) + length {array}"
+            );
+        }
         sum
     };
     let mut text = String::from("def rec fold@ (t: Tree@): i64 =\n  case t of\n");
     for (at, constructor) in constructors.iter().enumerate() {
-        let below: String = (constructor.reference_names().iter().zip([3, 5, 7]))
+        let mut below: String = (constructor.reference_names().iter().zip([3, 5, 7]))
             .map(|(reference, factor)| format!(" + {factor} * fold@ {reference}"))
             .collect();
+        for forest in constructor.forest_names() {
+            let _ = write!(below, " + 11 * sum (map fold@ {forest}) + length {forest}");
+        }
         let _ = writeln!(
             text,
             "  | {} -> {}{below}",
@@ -319,9 +416,10 @@ fn fold(constructors: &[Constructor]) -> String {
     }
     text.push_str("def label@ t =\n  case t of\n");
     for (at, constructor) in constructors.iter().enumerate() {
-        let references = constructor.reference_names().len();
+        let references = constructor.references + constructor.forests;
         let mut fields = vec![format!("#{}", name(at))];
         fields.extend(constructor.scalar_names());
+        fields.extend(constructor.array_names());
         fields.extend((0..references).map(|_| "_".to_string()));
         let _ = writeln!(text, "  | {} -> {}", fields.join(" "), digest(constructor, at));
     }

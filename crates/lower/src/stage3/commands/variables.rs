@@ -3,6 +3,7 @@
 use crate::error::Lowering;
 use crate::stage3::storage::{Storage, Tree};
 use crate::stage3::{Binding, Generator, storage};
+use almach_base::{Name, Span};
 use almach_dpia::{Data, Instance, Phrase, PhraseType, Space};
 use almach_imp::{Expr, Stmt};
 use almach_nat::Range;
@@ -16,7 +17,10 @@ impl Generator<'_> {
         };
         let data = self.index_data(data)?;
         let storage = Rc::new(storage::of(&data, name));
+        let outer = self.span;
+        self.span = first_use(inner, name, outer).unwrap_or(outer);
         self.declare(&storage, space);
+        self.span = outer;
         self.bindings
             .insert(name.clone(), Binding::Storage(storage.clone()));
         self.command(inner)?;
@@ -192,5 +196,22 @@ fn resized(tree: &Tree, data: &Data) -> Tree {
                 .collect(),
         ),
         _ => tree.clone(),
+    }
+}
+
+/// Where a variable is used first, which is what its memory is for. `here` is where the phrase comes from.
+fn first_use(phrase: &Phrase, name: &Name, here: Span) -> Option<Span> {
+    match phrase {
+        Phrase::Var(used) => (used == name).then_some(here),
+        Phrase::Prim(_) => None,
+        Phrase::At(span, inner) => first_use(inner, name, *span),
+        Phrase::App(left, right) | Phrase::Pair(left, right) => {
+            first_use(left, name, here).or_else(|| first_use(right, name, here))
+        }
+        Phrase::Lam(_, _, inner)
+        | Phrase::TypeLam(_, _, inner)
+        | Phrase::NatApp(inner, _)
+        | Phrase::DataApp(inner, _)
+        | Phrase::Project(_, inner) => first_use(inner, name, here),
     }
 }
