@@ -54,7 +54,43 @@ pub enum Shape {
     /// The fields of each constructor.
     Sum(Vec<Vec<Shape>>),
     /// A recursive datum: what is passed is its root and its table, a tuple of a number and an array of nodes.
-    Datum(Box<Shape>, Arc<NodeReferences>),
+    Datum(Box<Shape>, Tables),
+}
+
+/// What the nodes of a table are.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Tables {
+    /// Those of one recursive type.
+    One(Arc<NodeReferences>),
+    /// Those of types that refer to each other, in one table: its constructors are those of all types, one type after another.
+    Group(Arc<Group>),
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Group {
+    pub members: Vec<Member>,
+    /// The type of the root.
+    pub root: usize,
+}
+
+/// A type of a group.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Member {
+    /// The number of its first constructor in the group's tables.
+    pub first: u32,
+    /// Where its nodes hold positions, whosever they are.
+    pub references: NodeReferences,
+    /// And of which types.
+    pub types: Vec<Vec<MemberTypes>>,
+}
+
+/// The types that positions in a field are of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum MemberTypes {
+    None,
+    Member(usize),
+    Tuple(Vec<MemberTypes>),
+    Array(Box<MemberTypes>),
 }
 
 /// One slot.

@@ -1,7 +1,7 @@
 //! Values as slots, and back (see [`crate::interface`]).
 
 use crate::interface::{Entry, Shape, TAG};
-use crate::marshal_data::{datum_of, table_of};
+use crate::marshal_data::{datum_of, no_datum, table_of};
 use almach_value::{
     ArrayValue, Buffer, DimType, ElementShape, Elements, RowLengths, Scalar, ScalarType, Sizes, SumValue,
     Value, ValueType, buffer_of, conforms_with,
@@ -205,7 +205,7 @@ fn zero(shape: &Shape) -> Marshal<Value> {
             }
         }
         Shape::Rows(element) => Value::array(ArrayValue::empty(&element_shape(element)?)),
-        Shape::Datum(table, _) => zero(table)?,
+        Shape::Datum(table, _) => no_datum(zero(table)?),
         Shape::Sum(constructors) => match constructors.first() {
             Some(fields) => Value::sum(0, fields.iter().map(zero).collect::<Marshal<Vec<_>>>()?),
             None => return wrong("a sum without constructors"),

@@ -9,6 +9,8 @@
 //!                                       in r
 //! ```
 //!
+//! Types that refer to each other cross as one (`groups`).
+//!
 //! A datum is its root and its table of nodes, wherever it stands: in a tuple, in an array (then every element has a table of
 //! its own size), in a sum (then the sum gets a twin that holds tables). All of it is Core, so that what holds for programs
 //! holds here: a bad reference from outside is the error of `from_nodes`, and a result is tabulated as `nodes` does.
@@ -16,17 +18,20 @@
 //! Removes: recursive data in the signatures of entries. Introduces: functions around theirs, twins of sums. Guarantees: the
 //! same values.
 
+mod groups;
+
 use crate::cells::with_positions;
-use crate::error::{Lowering, bug, refuse};
+use crate::error::{Lowering, bug};
 use almach_base::{Name, Span};
 use almach_core::typing::TypeError;
 use almach_core::{
     Arm, Atom, Body, Builder, ConstructorDef, DataDef, DataId, Dim, Exp, FunId, Function, Lambda, Op,
     Program, Recursive, ResultType, Size, Type, Var,
 };
-use almach_imp::interface::{Entry, Shape};
+use almach_imp::interface::{Entry, Shape, Tables};
 use almach_prim::{Annotation, Prim};
 use almach_value::{NodeReferences, References};
+use groups::Member;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -40,6 +45,13 @@ pub(crate) enum Cross {
         data: DataId,
         node: Box<Cross>,
     },
+    /// As a datum of the type that holds its group.
+    Member {
+        of: Member,
+        node: Box<Cross>,
+    },
+    /// A datum of a group inside of another one.
+    Inner(Member),
     Tuple(Vec<Cross>),
     Array(Box<Cross>),
     /// As its twin: the fields of each constructor cross.
@@ -75,6 +87,8 @@ pub(crate) fn cross_entries(
         let mut crosser = Crosser {
             builder: Builder::for_program(&program),
             twins: HashMap::new(),
+            groups: Vec::new(),
+            functions: Vec::new(),
             span: entry.span,
         };
         let params = crosser.all(function.params.iter().map(|param| &param.ty))?;
@@ -94,6 +108,7 @@ pub(crate) fn cross_entries(
         };
         program.data = crosser.builder.signatures.data;
         program.next_var = crosser.builder.supply.next_var();
+        program.functions.extend(crosser.functions);
         program.functions.push(around);
         let id = FunId(program.functions.len() as u32 - 1);
         if let Some(entry) = program.entries.get_mut(at) {
@@ -129,10 +144,12 @@ fn with_data(shape: Shape, cross: &Cross, program: &Program) -> Shape {
     match (cross, shape) {
         (Cross::Datum { data, node }, Shape::Tuple(parts)) => {
             let parts = all(parts, &[Cross::Plain, Cross::Array(node.clone())]);
-            Shape::Datum(
-                Box::new(Shape::Tuple(parts)),
-                Arc::new(node_references(program, *data)),
-            )
+            let references = Arc::new(node_references(program, *data));
+            Shape::Datum(Box::new(Shape::Tuple(parts)), Tables::One(references))
+        }
+        (Cross::Member { of, node }, Shape::Tuple(parts)) => {
+            let parts = all(parts, &[Cross::Plain, Cross::Array(node.clone())]);
+            Shape::Datum(Box::new(Shape::Tuple(parts)), Tables::Group(of.tables(program)))
         }
         (Cross::Tuple(crosses), Shape::Tuple(parts)) => Shape::Tuple(all(parts, crosses)),
         (Cross::Array(cross), Shape::Array(size, element)) => {
@@ -195,6 +212,9 @@ struct Crosser {
     builder: Builder,
     /// Twins of sums, and of nodes.
     twins: HashMap<Type, Cross>,
+    groups: Vec<groups::Group>,
+    /// Functions that were declared, in that order.
+    functions: Vec<Function>,
     span: Span,
 }
 
@@ -209,32 +229,34 @@ enum Way {
 
 impl Crosser {
     fn all<'t>(&mut self, types: impl Iterator<Item = &'t Type>) -> Lowering<Vec<Cross>> {
-        types.map(|ty| self.cross(ty, &mut Vec::new())).collect()
+        types.map(|ty| self.cross(ty)).collect()
     }
 
-    fn cross(&mut self, ty: &Type, inside: &mut Vec<DataId>) -> Lowering<Cross> {
+    fn cross(&mut self, ty: &Type) -> Lowering<Cross> {
         Ok(match ty {
             Type::Scalar(_) | Type::Vector(..) => Cross::Plain,
             Type::Tuple(parts) => {
-                let parts = parts.iter().map(|part| self.cross(part, inside));
+                let parts = parts.iter().map(|part| self.cross(part));
                 let parts = parts.collect::<Lowering<Vec<_>>>()?;
                 match parts.iter().all(Cross::is_plain) {
                     true => Cross::Plain,
                     false => Cross::Tuple(parts),
                 }
             }
-            Type::Array(_, element) => match self.cross(element, inside)? {
+            Type::Array(_, element) => match self.cross(element)? {
                 Cross::Plain => Cross::Plain,
                 element => Cross::Array(Box::new(element)),
             },
             Type::Data(id) if self.is_recursive(*id) => {
-                if inside.contains(id) {
-                    return refuse("a value of mutually recursive types at an entry", self.span);
+                let member = self.member(*id)?;
+                let data = member.as_ref().map_or(*id, |member| member.merged);
+                let node = Box::new(self.cross(&Type::Node(data))?);
+                match member {
+                    Some(of) => Cross::Member { of, node },
+                    None => Cross::Datum { data, node },
                 }
-                let node = Box::new(self.cross(&Type::Node(*id), inside)?);
-                Cross::Datum { data: *id, node }
             }
-            Type::Data(_) | Type::Node(_) => self.cross_sum(ty, inside)?,
+            Type::Data(_) | Type::Node(_) => self.cross_sum(ty)?,
         })
     }
 
@@ -244,7 +266,7 @@ impl Crosser {
     }
 
     /// A sum or node, with a twin where it holds data.
-    fn cross_sum(&mut self, ty: &Type, inside: &mut Vec<DataId>) -> Lowering<Cross> {
+    fn cross_sum(&mut self, ty: &Type) -> Lowering<Cross> {
         if let Some(known) = self.twins.get(ty) {
             return Ok(known.clone());
         }
@@ -254,12 +276,11 @@ impl Crosser {
         let Some(def) = self.builder.signatures.data.get(id.0 as usize).cloned() else {
             return bug("a data type that is not there", self.span);
         };
-        inside.push(*id);
         let mut fields = Vec::new();
         let mut constructors = Vec::new();
         for (at, constructor) in (0u32..).zip(&def.constructors) {
             let types = fields_of(&def, ty, at);
-            let crosses = types.iter().map(|field| self.cross(field, inside));
+            let crosses = types.iter().map(|field| self.cross(field));
             let crosses = crosses.collect::<Lowering<Vec<_>>>()?;
             let twins = types.iter().zip(&crosses);
             constructors.push(ConstructorDef {
@@ -270,7 +291,6 @@ impl Crosser {
             });
             fields.push(crosses);
         }
-        inside.pop();
         let cross = match fields.iter().flatten().all(Cross::is_plain) {
             true => Cross::Plain,
             false => {
@@ -381,6 +401,20 @@ impl Crosser {
             (Cross::Datum { data, node }, _) => match way {
                 Way::In => self.datum(value, *data, node),
                 Way::Out => self.table(value, *data, node, sizes),
+            },
+            (Cross::Member { of, node }, _) => match way {
+                Way::In => {
+                    let whole = self.datum(value, of.merged, node)?;
+                    self.call(of.into, whole)
+                }
+                Way::Out => {
+                    let whole = self.call(of.out, value)?;
+                    self.table(whole, of.merged, node, sizes)
+                }
+            },
+            (Cross::Inner(of), _) => match way {
+                Way::In => self.call(of.into, value),
+                Way::Out => self.call(of.out, value),
             },
             (Cross::Tuple(crosses), Type::Tuple(types)) => {
                 let mut parts = Vec::new();
@@ -538,6 +572,11 @@ fn crossed(ty: &Type, cross: &Cross, dim: &mut dyn FnMut() -> Dim) -> Type {
             let node = crossed(&Type::Node(*data), node, &mut || Dim::Jagged);
             Type::Tuple(vec![Type::I64, Type::Array(dim(), Box::new(node))])
         }
+        (Cross::Member { of, node }, _) => {
+            let node = crossed(&Type::Node(of.merged), node, &mut || Dim::Jagged);
+            Type::Tuple(vec![Type::I64, Type::Array(dim(), Box::new(node))])
+        }
+        (Cross::Inner(of), _) => Type::Data(of.merged),
         (Cross::Tuple(crosses), Type::Tuple(types)) => {
             let parts = types.iter().zip(crosses);
             Type::Tuple(parts.map(|(ty, cross)| crossed(ty, cross, dim)).collect())

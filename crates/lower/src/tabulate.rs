@@ -75,7 +75,7 @@ fn direct(references: &[Reference]) -> usize {
 
 /// Pushes what the cell `here` refers to, the last first.
 fn push_references(cells: &Cells) -> String {
-    let mut writer = Writer::default();
+    let mut writer = Writer::of("push");
     for (tag, references) in cells.store.references.iter().enumerate() {
         if references.is_empty() {
             continue;
@@ -89,7 +89,7 @@ fn push_references(cells: &Cells) -> String {
 
 /// Copies the cell `old` to the new row `row`; references go to the copies.
 fn copy_columns(cells: &Cells) -> String {
-    let mut writer = Writer::default();
+    let mut writer = Writer::of("copy");
     for (tag, fields) in cells.constructors.iter().enumerate() {
         let leaves: Vec<Leaf> = fields.iter().flat_map(|field| &field.leaves).copied().collect();
         if leaves.is_empty() {
@@ -103,13 +103,22 @@ fn copy_columns(cells: &Cells) -> String {
 }
 
 /// Statements with names of their own.
-#[derive(Default)]
 struct Writer {
     text: String,
+    /// Which part of the procedure it writes.
+    part: &'static str,
     names: usize,
 }
 
 impl Writer {
+    fn of(part: &'static str) -> Writer {
+        Writer {
+            text: String::new(),
+            part,
+            names: 0,
+        }
+    }
+
     fn line(&mut self, line: impl AsRef<str>) {
         self.text.push_str(line.as_ref());
         self.text.push('\n');
@@ -117,7 +126,7 @@ impl Writer {
 
     fn fresh(&mut self, stem: &str) -> String {
         self.names += 1;
-        format!("{stem}_{}", self.names)
+        format!("{}_{stem}_{}", self.part, self.names)
     }
 
     /// Pushes what a row refers to. There is room for the references that stand outside of arrays, and for some more.

@@ -375,6 +375,28 @@ fn fold(value: &Value, references: &References, positions: &HashMap<NodeIdentity
     }
 }
 
+/// Replaces the references in a value: positions by data, or data by positions.
+pub fn replace_references(
+    value: &Value,
+    references: &References,
+    replace: &mut dyn FnMut(Value) -> Value,
+) -> Value {
+    match (references, value) {
+        (References::Position, _) => replace(value.clone()),
+        (References::Tuple(components), Value::Tuple(fields)) => {
+            let fields = fields.iter().zip(components);
+            let replaced: Vec<Value> = fields
+                .map(|(field, references)| replace_references(field, references, replace))
+                .collect();
+            Value::tuple(replaced)
+        }
+        (References::Array(element), Value::Array(array)) if !element.is_none() => {
+            Value::array(map_array(array, element, replace))
+        }
+        _ => value.clone(),
+    }
+}
+
 /// Frees values whose owners may be nested as deep as a list is long, without native recursion.
 fn free(mut pending: Vec<Value>) {
     while let Some(value) = pending.pop() {

@@ -24,7 +24,9 @@ pub use buffer::{Buffer, buffer_of};
 pub use collect::{CollectError, collect, element_shape};
 pub use compare::{approximately_equal, same};
 pub use conform::{Nonconformity, Sizes, conforms, conforms_with};
-pub use datum::{Cell, Datum, NodeReferences, NodeTable, References, TableError};
+pub use datum::{
+    Cell, Datum, NodeIdentity, NodeReferences, NodeTable, References, TableError, replace_references,
+};
 pub use failure::Failure;
 pub use ir_types::ForeignType;
 pub use ops::{BinOp, OpError, TernOp, UnOp};
