@@ -56,6 +56,33 @@ fn run_gives_the_same_on_every_back_end() {
     }
 }
 
+#[test]
+fn recursive_data_go_in_and_come_out_on_every_back_end() {
+    let folder = Folder::new();
+    let program = "data T = A (List i32) T | B
+        data Rose = Rose i32 []Rose
+        data Expr = Number f64 | Block []Stmt
+        data Stmt = Let (List i32) Expr | Return Expr
+        entry main (t: T) (r: Rose) (e: Expr) (ss: []Stmt): (T, Rose, Expr, []Stmt) = (t, r, e, ss)
+";
+    folder.write("main.alm", program.as_bytes());
+    let values = [
+        "A (Cons 1 (Cons 2 Nil)) (A Nil B)",
+        "Rose 1 [Rose 2 [], Rose 3 [Rose 4 []]]",
+        "Block [Let (Cons 1 Nil) (Number 1.5), Return (Block [])]",
+        "[Return (Number 2.5), Let Nil (Block [Return (Number 0.5)])]",
+    ];
+    for backend in ["interp", "c", "openmp"] {
+        let mut args = vec!["run", "main.alm", "--backend", backend];
+        args.extend(values);
+        assert_eq!(
+            output(&folder, &args),
+            format!("({})\n", values.join(", ")),
+            "{backend}"
+        );
+    }
+}
+
 /// The names in front of `--time`'s numbers.
 fn laps(folder: &Folder, args: &[&str]) -> Vec<String> {
     let output = almach(folder.path(), &strings(args));
