@@ -33,10 +33,19 @@ impl Emitter<'_> {
     }
 
     pub fn index(&mut self, index: &Index, arithmetic: Arithmetic) -> CExpr {
-        let names = &self.names;
+        let (names, narrow) = (&self.names, &self.narrow);
+        let alone = index.as_var().is_some();
+        let name = |name: &Name| {
+            let c = CExpr::name(names.get(name).map_or(name.as_str(), |known| &known.c_name));
+            // A sum or product of 32 bits could be too large.
+            match !alone && narrow.contains(name) {
+                true => CExpr::cast(CType::Scalar(ScalarType::I64), c),
+                false => c,
+            }
+        };
         IndexPrinter {
             facts: &self.facts,
-            name: |name: &Name| CExpr::name(names.get(name).map_or(name.as_str(), |known| &known.c_name)),
+            name,
             helpers: self.helpers,
             arithmetic,
         }

@@ -6,23 +6,30 @@ use crate::index::Arithmetic;
 use crate::procedure::{Emitter, Region, Role};
 use crate::threshold::{is_straight_line, iterations_for_threads};
 use crate::tree::{CBinary, CExpr, CStmt, CType, CUnary};
-use almach_base::{Diagnostic, Name};
-use almach_imp::{Index, LoopMode, Stmt};
+use almach_base::Diagnostic;
+use almach_imp::{LoopMode, Stmt, Width};
 use almach_value::ScalarType;
 
 type Emit<T> = Result<T, Box<Diagnostic>>;
 
 impl Emitter<'_> {
-    pub fn for_loop(
-        &mut self,
-        index: &Name,
-        count: &Index,
-        mode: LoopMode,
-        body: &[Stmt],
-        out: &mut Vec<CStmt>,
-    ) -> Emit<()> {
+    pub fn for_loop(&mut self, stmt: &Stmt, out: &mut Vec<CStmt>) -> Emit<()> {
+        let Stmt::For {
+            index,
+            width,
+            count,
+            mode,
+            body,
+        } = stmt
+        else {
+            return Err(self.bug("a loop that is none"));
+        };
+        let (mode, width) = (*mode, *width);
         let c_count = self.index(count, Arithmetic::Wrapping);
         let c_index = self.bind(index, ScalarType::I64, Role::Constant);
+        if width == Width::W32 && !self.is_in_frame(&c_index) {
+            self.narrow.insert(index.clone());
+        }
         let mark = self.facts.mark();
         if count.free_vars().all(|var| self.stays(var)) {
             self.facts.enter_loop(index, count);
@@ -34,7 +41,7 @@ impl Emitter<'_> {
         }
         let threads = self.unit.target == Target::OpenMp && mode == LoopMode::Par;
         if threads && analysis::fails(body, self.uses, &self.unit.traits) {
-            self.parallel_loop(c_index, c_count, body, out)?;
+            self.parallel_loop(c_index, width, c_count, body, out)?;
             self.facts.forget_since(mark);
             return Ok(());
         }
@@ -64,6 +71,7 @@ impl Emitter<'_> {
         }
         out.push(CStmt::Count {
             index: c_index,
+            width,
             count: c_count,
             body,
         });
@@ -112,6 +120,7 @@ impl Emitter<'_> {
     fn parallel_loop(
         &mut self,
         index: String,
+        width: Width,
         count: CExpr,
         body: &[Stmt],
         out: &mut Vec<CStmt>,
@@ -145,7 +154,12 @@ impl Emitter<'_> {
             self.own_context()?,
             no_iteration(own_at),
             CStmt::Pragma("omp for schedule(static) nowait".into()),
-            CStmt::Count { index, count, body },
+            CStmt::Count {
+                index,
+                width,
+                count,
+                body,
+            },
             CStmt::when(own_has_failed(), vec![CStmt::Pragma("omp critical".into()), keep]),
         ]));
         self.leave_if_failed(first, out)

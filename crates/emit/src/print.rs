@@ -4,6 +4,7 @@
 //! shifts stand in parentheses inside anything else, and so does `&&` inside `||`.
 
 use crate::tree::{CBinary, CExpr, CField, CFunction, CParam, CStmt, CType, CUnary, Linkage, scalar_c_name};
+use almach_imp::Width;
 
 /// A type followed by a name: `const float *restrict xs`.
 pub fn declarator(ty: &CType, name: &str) -> String {
@@ -161,10 +162,25 @@ fn statement(stmt: &CStmt, depth: usize, out: &mut String) {
                 }
             }
         }
-        CStmt::Count { index, count, body } => {
-            let count = operand(count, Level::Relation);
+        CStmt::Count {
+            index,
+            width,
+            count,
+            body,
+        } => {
+            let (ty, cast) = match (width, count) {
+                (Width::W64, _) => ("int64_t", ""),
+                (Width::W32, CExpr::Literal(_)) => ("int32_t", ""),
+                (Width::W32, _) => ("int32_t", "(int32_t)"),
+            };
+            let level = if cast.is_empty() {
+                Level::Relation
+            } else {
+                Level::Prefix
+            };
+            let count = operand(count, level);
             out.push_str(&format!(
-                "for (int64_t {index} = 0; {index} < {count}; {index}++) "
+                "for ({ty} {index} = 0; {index} < {cast}{count}; {index}++) "
             ));
             braced(body, depth, out);
         }

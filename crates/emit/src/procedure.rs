@@ -27,7 +27,7 @@ use almach_imp::facts::Facts;
 use almach_imp::naturals::Naturals;
 use almach_imp::{Groups, Passing, Proc, Stmt, Writing};
 use almach_value::{Scalar, ScalarType};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What is the same for all procedures of a file.
 pub struct Unit<'a> {
@@ -102,6 +102,8 @@ pub struct Emitter<'a> {
     /// Where a member of a recursive group keeps what lives across calls.
     pub frame: Option<Frame>,
     pub names: HashMap<Name, Known>,
+    /// Indices of loops that are 32 bits wide.
+    pub narrow: HashSet<Name>,
     pub facts: Facts,
     pub scope: Scope,
     pub regions: Vec<Region>,
@@ -138,6 +140,7 @@ impl<'a> Emitter<'a> {
             proc_name: proc.name.clone(),
             frame: None,
             names: unit.columns.clone(),
+            narrow: HashSet::new(),
             facts: Facts::default(),
             scope: unit.scope.clone(),
             regions: Vec::new(),

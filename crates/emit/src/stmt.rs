@@ -95,14 +95,9 @@ impl Emitter<'_> {
             } => {
                 self.copy([to, from], [to_index, from_index], count, out)?;
             }
-            Stmt::For {
-                index,
-                count,
-                mode,
-                body,
-            } => self.with_frame_in_variables(stmt, out, |this, out| {
-                this.for_loop(index, count, *mode, body, out)
-            })?,
+            Stmt::For { .. } => {
+                self.with_frame_in_variables(stmt, out, |this, out| this.for_loop(stmt, out))?;
+            }
             Stmt::While { condition, body } => self.with_frame_in_variables(stmt, out, |this, out| {
                 let condition = this.expr(condition)?;
                 let body = this.nested(body)?;

@@ -17,7 +17,7 @@ use crate::helpers::Helper;
 use crate::procedure::Emitter;
 use crate::tree::{CBinary, CExpr, CStmt, CType, CUnary};
 use almach_base::{Diagnostic, Name};
-use almach_imp::Argument;
+use almach_imp::{Argument, Width};
 use almach_value::{ScalarType, ValueType};
 
 type Emit<T> = Result<T, Box<Diagnostic>>;
@@ -231,7 +231,12 @@ impl Emitter<'_> {
             separator,
         )];
         self.show(element, Place::Free, Some(&flat), line, &mut body)?;
-        out.push(CStmt::Count { index, count, body });
+        out.push(CStmt::Count {
+            index,
+            width: Width::W64,
+            count,
+            body,
+        });
         self.put(line, "]", out);
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! The C tree: what every C-like back end builds and [`crate::print`] prints.
 
+use almach_imp::Width;
 use almach_value::ScalarType;
 
 /// A type as it stands in a declaration.
@@ -96,6 +97,7 @@ pub enum CStmt {
     /// `for (int64_t index = 0; index < count; index++)`.
     Count {
         index: String,
+        width: Width,
         count: CExpr,
         body: Vec<CStmt>,
     },
@@ -224,8 +226,14 @@ impl CStmt {
                 then: all(then),
                 otherwise: all(otherwise),
             },
-            CStmt::Count { index, count, body } => CStmt::Count {
+            CStmt::Count {
                 index,
+                width,
+                count,
+                body,
+            } => CStmt::Count {
+                index,
+                width,
                 count,
                 body: all(body),
             },

@@ -21,6 +21,7 @@
 //! | IMP-17 | `barrier` stands in an `items` loop where all work-items meet it: under no condition and in no loop that differs between them |
 //! | IMP-18 | `local` memory belongs to a group: it is not declared inside an `items` loop |
 //! | IMP-19 | stores and their columns have names of their own; rows are reserved of stores that are there |
+//! | IMP-20 | a loop with a known number of iterations has an index that is wide enough |
 //! | IMP-20 | a foreign function and `trace` have the arguments of their types |
 //!
 //! That an awaited cell is published by an *earlier* iteration is not a rule of form: the interpreter, which runs the
@@ -378,10 +379,19 @@ impl<'a> Checker<'a> {
             }
             Stmt::For {
                 index,
+                width,
                 count,
                 mode,
                 body,
-            } => self.for_loop(index, count, *mode, body),
+            } => {
+                if count.as_constant().is_some_and(|count| count > width.most()) {
+                    return self.fail(
+                        "IMP-20",
+                        format!("`{index}` is too narrow for {count} iterations"),
+                    );
+                }
+                self.for_loop(index, count, *mode, body)
+            }
             Stmt::While { condition, body } => {
                 self.condition(condition)?;
                 let apart = self.may_differ(condition);

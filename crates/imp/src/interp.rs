@@ -334,11 +334,17 @@ impl<'a> Machine<'a> {
             }
             Stmt::For {
                 index,
+                width,
                 count,
                 mode,
                 body,
             } => {
                 let count = self.index(count, frame)?;
+                if count > width.most() {
+                    return Err(RunError::Broken(format!(
+                        "`{index}` is too narrow for {count} iterations"
+                    )));
+                }
                 if mode.is_parallel() {
                     self.traces.enter(*mode);
                 }

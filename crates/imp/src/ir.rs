@@ -19,6 +19,7 @@
 //! - Memory is flat: a buffer is a block of scalars of one type, reached by one index.
 //! - An index is a polynomial over `i64` variables; everything else that decides where to read is bound to a name first.
 //! - Names are bound once per procedure.
+//! - A loop says how wide its index is: `for i: i32 < n` has fewer than 2^31 iterations.
 //! - Iterations of a parallel loop share memory only through `atomic` steps and, in a `chain` loop, through cells that one
 //!   publishes with `release` and a later one waits for with `await`.
 //! - A *store* is memory of the whole call that only grows: rows of columns, reserved in runs. A column is used like a buffer;
@@ -189,6 +190,7 @@ pub enum Stmt {
     Barrier,
     For {
         index: Name,
+        width: Width,
         count: Index,
         mode: LoopMode,
         body: Vec<Stmt>,
@@ -238,6 +240,24 @@ pub enum Space {
     Global,
     Local,
     Private,
+}
+
+/// How many bits the index of a loop takes where it is computed with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Width {
+    /// There are fewer than 2^31 iterations.
+    W32,
+    W64,
+}
+
+impl Width {
+    /// The largest number of iterations.
+    pub fn most(self) -> i64 {
+        match self {
+            Width::W32 => i32::MAX.into(),
+            Width::W64 => i64::MAX,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -376,6 +396,56 @@ pub enum Argument {
     /// A buffer from this cell on.
     Buffer(Name, Index),
     Owned(Name),
+}
+
+impl Argument {
+    /// The variable of the caller that the procedure writes.
+    pub fn written(&self) -> Option<&Name> {
+        match self {
+            Argument::Out(name) | Argument::Owned(name) => Some(name),
+            Argument::Value(_) | Argument::Buffer(..) => None,
+        }
+    }
+}
+
+impl Stmt {
+    /// The expressions of this statement, not those of the blocks in it.
+    pub fn for_each_expr(&self, visit: &mut impl FnMut(&Expr)) {
+        match self {
+            Stmt::Let { value, .. }
+            | Stmt::Assign { value, .. }
+            | Stmt::Store { value, .. }
+            | Stmt::Await { value, .. } => visit(value),
+            Stmt::Var { value, .. } => value.iter().for_each(visit),
+            Stmt::Atomic { step, .. } => step.value().into_iter().for_each(visit),
+            Stmt::While { condition, .. } | Stmt::If { condition, .. } => visit(condition),
+            Stmt::Check {
+                condition, arguments, ..
+            } => {
+                visit(condition);
+                arguments.iter().for_each(visit);
+            }
+            Stmt::Call { arguments, .. }
+            | Stmt::Foreign { arguments, .. }
+            | Stmt::Trace { arguments, .. } => {
+                for argument in arguments {
+                    if let Argument::Value(value) = argument {
+                        visit(value);
+                    }
+                }
+            }
+            Stmt::Reserve { .. }
+            | Stmt::Buffer { .. }
+            | Stmt::Alloc { .. }
+            | Stmt::Shrink { .. }
+            | Stmt::Free(_)
+            | Stmt::Swap(..)
+            | Stmt::Copy { .. }
+            | Stmt::Barrier
+            | Stmt::For { .. }
+            | Stmt::At(_) => {}
+        }
+    }
 }
 
 /// A place where a call may end with an error.

@@ -2,7 +2,7 @@
 
 use crate::ir::{
     Argument, AtomicStep, Column, Expr, Index, LoopMode, Order, Param, Passing, Proc, Program, Site, Space,
-    Stmt, Store, Writing,
+    Stmt, Store, Width, Writing,
 };
 use crate::lex::{ParseError, Token, tokens};
 use crate::print::{infix, order_word};
@@ -407,10 +407,18 @@ impl Parser {
                     self.expect("for")?;
                 }
                 let index = self.ident()?;
+                let width = match self.take(":") {
+                    true => {
+                        self.expect("i32")?;
+                        Width::W32
+                    }
+                    false => Width::W64,
+                };
                 self.expect("<")?;
                 let count = self.index()?;
                 Ok(Stmt::For {
                     index,
+                    width,
                     count,
                     mode,
                     body: self.block()?,

@@ -1,7 +1,8 @@
 //! Printer. What it writes, `parse` reads back, but for marks of source places.
 
 use crate::ir::{
-    Argument, AtomicStep, Column, Expr, LoopMode, Order, Param, Passing, Program, Site, Space, Stmt, Writing,
+    Argument, AtomicStep, Column, Expr, LoopMode, Order, Param, Passing, Program, Site, Space, Stmt, Width,
+    Writing,
 };
 use almach_value::BinOp;
 use almach_value::ir_text::{binary_name, scalar_text, ternary_name, unary_name};
@@ -134,12 +135,17 @@ fn statement(stmt: &Stmt, depth: usize, out: &mut String) {
         }
         Stmt::For {
             index,
+            width,
             count,
             mode,
             body,
         } => {
             out.push_str(mode_word(*mode));
-            let result = write!(out, "for {index} < {count} ");
+            let width = match width {
+                Width::W32 => ": i32",
+                Width::W64 => "",
+            };
+            let result = write!(out, "for {index}{width} < {count} ");
             braced(body, depth, out);
             result
         }

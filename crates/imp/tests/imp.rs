@@ -595,3 +595,14 @@ fn arguments_of_foreign_functions_and_traces_are_slots() {
         assert_eq!(error.rule, "IMP-20", "{stmt}");
     }
 }
+
+#[test]
+fn a_narrow_index_counts_below_two_to_the_31() {
+    let text = |count: &str| {
+        format!("proc p(n: i64, out: write i64) {{\n  for i: i32 < {count} {{\n    out[0] = i\n  }}\n}}\n")
+    };
+    let fits = almach_imp::parse(&text("n")).unwrap();
+    assert_eq!(fits.to_string(), text("n"));
+    let error = almach_imp::check(almach_imp::parse(&text("2147483648")).unwrap()).unwrap_err();
+    assert_eq!(error.rule, "IMP-20");
+}

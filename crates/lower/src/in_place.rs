@@ -496,11 +496,13 @@ fn renamed(stmt: &Stmt, from: &Name, to: &Name) -> Stmt {
         },
         Stmt::For {
             index,
+            width,
             count,
             mode,
             body,
         } => Stmt::For {
             index: index.clone(),
+            width: *width,
             count: count.clone(),
             mode: *mode,
             body: block(body),

@@ -17,6 +17,7 @@ mod stage3;
 mod tabulate;
 mod tidy;
 mod unchecked;
+mod widths;
 
 use almach_base::{Diagnostic, Name, Span};
 use almach_core::visit::{Substitution, Walk, walk_function, walk_function_mut};
@@ -133,6 +134,7 @@ fn lower_entries(program: &Program, names: &[&str]) -> Lowering<Lowered> {
         in_place::in_place(proc);
         // What was copied from and to may be of no use now.
         tidy::tidy(proc);
+        widths::test_on_entry(proc);
         rename::rename(proc);
     }
     let imp = almach_imp::check(almach_imp::Program { stores, procs })

@@ -15,11 +15,12 @@
 mod conditions;
 mod numbers;
 
+use crate::widths;
 use almach_base::Name;
 use almach_imp::facts::Facts;
 use almach_imp::interface::Entry;
 use almach_imp::naturals::{Naturals, callers_first};
-use almach_imp::{Argument, Expr, Index, Passing, Proc, Stmt};
+use almach_imp::{Argument, Expr, Index, Passing, Proc, Stmt, Width};
 use almach_value::{Scalar, ScalarType};
 use std::collections::HashMap;
 
@@ -110,9 +111,17 @@ impl Prover {
                 .into_iter()
                 .for_each(|index| self.index(index)),
             Stmt::For {
-                index, count, body, ..
+                index,
+                width,
+                count,
+                body,
+                ..
             } => {
                 self.index(count);
+                let fits = Index::constant(Width::W32.most()) - &*count;
+                if self.stays(count) && widths::is_converted(index, body) && self.facts.is_nonneg(&fits) {
+                    *width = Width::W32;
+                }
                 self.kept.insert(index.clone(), ScalarType::I64);
                 let mark = self.facts.mark();
                 if self.stays(count) {

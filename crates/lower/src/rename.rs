@@ -6,6 +6,7 @@
 //!
 //! The text of Imp, and of the C that is printed from it, is for people too.
 
+use crate::tidy::blocks;
 use almach_base::Name;
 use almach_imp::{Argument, Expr, Index, Proc, Stmt, is_column};
 use std::collections::{HashMap, HashSet};
@@ -18,8 +19,51 @@ pub(crate) fn rename(proc: &mut Proc) {
     block(&mut proc.body, &mut names);
 }
 
+/// A copy of statements in which everything that they bind has another name.
+pub(crate) fn copied(stmts: &[Stmt], suffix: &str) -> Vec<Stmt> {
+    let mut bound = HashSet::new();
+    binders(stmts, &mut bound);
+    let fresh = |name: Name| (name.clone(), Name::from(format!("{name}{suffix}")));
+    let mut names = Names {
+        given: bound.into_iter().map(fresh).collect(),
+        others: Others::Stay,
+        ..Names::default()
+    };
+    let mut copy = stmts.to_vec();
+    block(&mut copy, &mut names);
+    copy
+}
+
+fn binders(stmts: &[Stmt], bound: &mut HashSet<Name>) {
+    for stmt in stmts {
+        match stmt {
+            Stmt::Let { name, .. }
+            | Stmt::Var { name, .. }
+            | Stmt::Reserve { name, .. }
+            | Stmt::Buffer { name, .. }
+            | Stmt::For { index: name, .. } => {
+                bound.insert(name.clone());
+            }
+            Stmt::Atomic { step, .. } => bound.extend(step.bound().map(|(name, _)| name.clone())),
+            _ => {}
+        }
+        for inner in blocks(stmt) {
+            binders(inner, bound);
+        }
+    }
+}
+
+/// What happens to names that have no other one yet.
+#[derive(Default, PartialEq)]
+enum Others {
+    #[default]
+    AreShortened,
+    Stay,
+}
+
 #[derive(Default)]
 struct Names {
+    others: Others,
     given: HashMap<Name, Name>,
     taken: HashSet<String>,
     /// The next number to try for a stem.
@@ -34,6 +78,9 @@ impl Names {
         }
         if let Some(known) = self.given.get(name) {
             return known.clone();
+        }
+        if self.others == Others::Stay {
+            return name.clone();
         }
         let stem = stem(name);
         let mut chosen = stem.clone();

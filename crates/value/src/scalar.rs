@@ -99,9 +99,9 @@ impl fmt::Display for ScalarType {
     }
 }
 
-/// A scalar value. Equality here is IEEE equality for floats; use [`Scalar::same`] for "the same value to the law"
-/// (all NaNs are one value, -0.0 differs from 0.0).
-#[derive(Clone, Copy, PartialEq, Debug)]
+/// A scalar value. Equality here is "the same value to the law": all NaNs are one value, -0.0 differs from 0.0. (What `==`
+/// means in programs is in `ops.rs`.) A pass that took 0.0 for -0.0 would change results.
+#[derive(Clone, Copy, Debug)]
 pub enum Scalar {
     I8(i8),
     I16(i16),
@@ -115,6 +115,19 @@ pub enum Scalar {
     F64(f64),
     Bool(bool),
 }
+
+impl PartialEq for Scalar {
+    fn eq(&self, other: &Scalar) -> bool {
+        match (self, other) {
+            (Scalar::F32(a), Scalar::F32(b)) => a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()),
+            (Scalar::F64(a), Scalar::F64(b)) => a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()),
+            (Scalar::F32(_) | Scalar::F64(_), _) | (_, Scalar::F32(_) | Scalar::F64(_)) => false,
+            (left, right) => left.ty() == right.ty() && left.to_raw() == right.to_raw(),
+        }
+    }
+}
+
+impl Eq for Scalar {}
 
 impl Scalar {
     pub fn ty(self) -> ScalarType {
@@ -135,11 +148,7 @@ impl Scalar {
 
     /// The same value to the law: bit for bit, but all NaNs are one.
     pub fn same(self, other: Scalar) -> bool {
-        match (self, other) {
-            (Scalar::F32(a), Scalar::F32(b)) => a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()),
-            (Scalar::F64(a), Scalar::F64(b)) => a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()),
-            _ => self == other,
-        }
+        self == other
     }
 
     /// An integer's value; none for floats and booleans.

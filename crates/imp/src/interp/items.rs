@@ -70,6 +70,7 @@ impl<'a> Machine<'a> {
                 count,
                 mode: LoopMode::Seq,
                 body,
+                ..
             } => {
                 let count = self.agreed(items, |this, item| this.index(count, item))?;
                 for at in 0..count.unwrap_or(0) {

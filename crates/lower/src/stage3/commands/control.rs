@@ -4,7 +4,7 @@ use crate::error::Lowering;
 use crate::stage3::{Binding, Generator, Parallel, Step};
 use almach_base::Name;
 use almach_dpia::{Instance, Phrase};
-use almach_imp::{Expr, Index, LoopMode, Site, Stmt};
+use almach_imp::{Expr, Index, LoopMode, Site, Stmt, Width};
 use almach_nat::Range;
 use almach_prim::Level;
 use almach_value::{BinOp, Scalar, ScalarType};
@@ -30,6 +30,7 @@ impl Generator<'_> {
         })?;
         self.emit(Stmt::For {
             index,
+            width: Width::W64,
             count,
             mode,
             body: stmts,

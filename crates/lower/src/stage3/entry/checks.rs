@@ -6,7 +6,7 @@ use crate::facts::Facts;
 use crate::stage3::expressions::index_expr;
 use almach_base::Name;
 use almach_core::{Type, Var};
-use almach_imp::{Argument, Expr, Index, LoopMode, Site, Stmt};
+use almach_imp::{Argument, Expr, Index, LoopMode, Site, Stmt, Width};
 use almach_nat::Atom;
 use almach_value::{BinOp, Failure, Scalar};
 
@@ -32,6 +32,7 @@ impl Wrapper<'_> {
                 let index = Name::from(format!("{}_node", place.name));
                 Stmt::For {
                     index: index.clone(),
+                    width: Width::W64,
                     count: count.clone(),
                     mode: LoopMode::Seq,
                     body: vec![check(Expr::Load(place.name.clone(), Index::var(index)))],
@@ -69,6 +70,7 @@ impl Wrapper<'_> {
             self.body.push(check(last));
             self.body.push(Stmt::For {
                 index: i,
+                width: Width::W64,
                 count: offsets.rows.clone(),
                 mode: LoopMode::Seq,
                 body: vec![check(rises)],
