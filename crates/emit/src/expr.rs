@@ -178,38 +178,13 @@ impl Emitter<'_> {
                 let root = CExpr::call(math("sqrt", ty), [argument]);
                 CExpr::binary(CBinary::Divide, literal(one(ty)), root)
             }
-            UnOp::Cbrt
-            | UnOp::Exp
-            | UnOp::Exp2
-            | UnOp::Expm1
-            | UnOp::Log
-            | UnOp::Log2
-            | UnOp::Log10
-            | UnOp::Log1p
-            | UnOp::Sin
-            | UnOp::Cos
-            | UnOp::Tan
-            | UnOp::Asin
-            | UnOp::Acos
-            | UnOp::Atan
-            | UnOp::Sinh
-            | UnOp::Cosh
-            | UnOp::Tanh
-            | UnOp::Erf => through_double(&unary_name(op), vec![argument], ty),
+            op if op.is_transcendental() => through_double(&unary_name(op), vec![argument], ty),
             UnOp::IsNan | UnOp::IsInf => {
                 let test = if op == UnOp::IsNan { "isnan" } else { "isinf" };
                 CExpr::binary(CBinary::NotEqual, CExpr::call(test, [argument]), integer(0))
             }
             UnOp::Convert(to) => self.convert(argument, ty, to),
-            UnOp::Neg
-            | UnOp::Complement
-            | UnOp::Abs
-            | UnOp::Signum
-            | UnOp::PopCount
-            | UnOp::LeadingZeros
-            | UnOp::TrailingZeros
-            | UnOp::ToBits
-            | UnOp::FromBits => self.help(Helper::Unary(op, ty), [argument]),
+            _ => self.help(Helper::Unary(op, ty), [argument]),
         }
     }
 

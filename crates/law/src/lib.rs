@@ -3,6 +3,7 @@
 //! `generate` makes a program and arguments from a seed; `stages` runs it through every stage and compares; `shrink`
 //! makes a failing program small; `hunt` does so for many, in processes of their own.
 
+mod again;
 mod compile;
 pub mod dpia;
 pub mod generate;

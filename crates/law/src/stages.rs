@@ -5,6 +5,7 @@
 //! | core text | Core, printed and parsed again | Core |
 //! | rewrite | Core after the rewrites | Core |
 //! | strategy, strategy c | the strategy program for threads, for one thread | Core, but where sums round |
+//! | source | Imp of the strategy program, printed as source and compiled again | its Imp, up to names and places |
 //! | dpia, loops | Dpia after stage I, after stage II | the strategy program, bit for bit, errors too |
 //! | imp | Imp, with race detection | the strategy program, bit for bit, errors too |
 //! | openmp, c | native code, on one thread and on three | its strategy program, bit for bit, errors too |
@@ -12,6 +13,7 @@
 //! Many programs are checked at once, as entries of one file: most of the time of one alone goes into the prelude and the
 //! C compiler's start.
 
+use crate::again::{Again, compile_again};
 use crate::compile::{Compiled, Settings, compile};
 use crate::dpia;
 use crate::generate::{Floats, Program, Scale};
@@ -97,6 +99,7 @@ struct Stages {
     strategy: Interpreted,
     strategy_c: Option<Interpreted>,
     lowered: Vec<LoweredEntry>,
+    again: Again,
     openmp: Option<Compiled>,
     c: Option<Compiled>,
 }
@@ -153,6 +156,7 @@ impl Stages {
         let rewritten = Interpreted::new(rewritten(&front, &core)?)?;
         let strategy = strategy(&front, &core, Target::OpenMp)?;
         let lowered = lowered(&front, &strategy, programs.len())?;
+        let again = compile_again(&strategy, back::machine(Target::OpenMp), &lowered)?;
         let (mut openmp, mut c, mut strategy_c) = (None, None, None);
         if let Machines::All(settings) = machines {
             openmp = compile(&front, &strategy, &lowered, Target::OpenMp, settings)?;
@@ -168,6 +172,7 @@ impl Stages {
             strategy: Interpreted::new(strategy)?,
             strategy_c,
             lowered,
+            again,
             openmp,
             c,
         })
@@ -180,6 +185,7 @@ impl Stages {
             compiled: usize::from(self.openmp.as_ref().is_some_and(|library| library.has(at))),
             ..Agreement::default()
         };
+        self.again.agrees(&entry_name(at))?;
         for args in &program.runs_numbered(&number(at)) {
             self.compare_run(program, at, args, &mut agreement)?;
         }

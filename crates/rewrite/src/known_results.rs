@@ -299,7 +299,14 @@ impl Known {
 fn is_safe(size: &Size) -> bool {
     size.terms().iter().all(|(monomial, _)| {
         let mut factors = monomial.factors().iter();
-        factors.all(|(atom, _)| matches!(atom, almach_nat::Atom::Var(_)))
+        factors.all(|(atom, _)| match atom {
+            almach_nat::Atom::Var(_) => true,
+            almach_nat::Atom::Quotient(ratio) => {
+                let by_a_number = ratio.divisor.as_constant().is_some_and(|divisor| divisor > 0);
+                by_a_number && is_safe(&ratio.dividend)
+            }
+            almach_nat::Atom::Remainder(_) | almach_nat::Atom::Unfolded(_) => false,
+        })
     })
 }
 

@@ -1,8 +1,10 @@
 //! Statements and what they lead to.
 
 use crate::items::{Printer, put, several};
+use crate::names::INNER_SIZE;
 use crate::scalars::{constant, quoted};
-use almach_core::{Atom, Body, Exp, Param, Stmt, Type, Var};
+use crate::types::{Unnamed, Writing};
+use almach_core::{Atom, Body, Dim, Exp, Param, Size, Stmt, Type, Var};
 use std::fmt::Write;
 
 /// Whether a chain of `let`s is waiting for its `in`.
@@ -84,25 +86,63 @@ impl Printer<'_> {
         let mut lines = Vec::new();
         for var in context.iter().filter(|var| self.uses.contains(var)) {
             let name = self.names.var(var);
-            let shown = values
+            let outermost = values
                 .iter()
                 .find_map(|value| length(var, self.names.var(&value.var).to_owned(), &value.ty));
+            let shown = outermost.or_else(|| values.iter().find_map(|value| self.inner_size(var, value)));
             if let Some(length) = shown {
                 lines.push(format!("let {name} = {length}"));
-            } else {
-                lines.push(format!("let {name} = SIZE_WITHOUT_NAME"));
             }
         }
         lines
+    }
+
+    /// The expression that gives a size which the value has further in, where there may be no row to ask: a function binds the
+    /// sizes of its argument.
+    fn inner_size(&self, var: &Var, value: &Param) -> Option<String> {
+        let mut sizes = Vec::new();
+        let ty = self.with_own_sizes(&value.ty, &mut sizes)?;
+        let at = sizes.iter().position(|size| size.as_var() == Some(var))?;
+        let bound: Vec<String> = (0..sizes.len()).map(|at| format!("[size_{at}]")).collect();
+        let (bound, value) = (bound.join(" "), self.names.var(&value.var));
+        Some(format!(
+            "(let {INNER_SIZE} {bound} (shown: {ty}): i64 = size_{at} in {INNER_SIZE} {value})"
+        ))
+    }
+
+    /// The type with a name of its own for every size; none where it has no surface syntax.
+    fn with_own_sizes(&self, ty: &Type, sizes: &mut Vec<Size>) -> Option<String> {
+        Some(match ty {
+            Type::Array(dim, element) => {
+                let dim = match dim {
+                    Dim::Size(size) => {
+                        sizes.push(size.clone());
+                        format!("size_{}", sizes.len() - 1)
+                    }
+                    Dim::Jagged => "?".to_owned(),
+                };
+                format!("[{dim}]{}", self.with_own_sizes(element, sizes)?)
+            }
+            Type::Tuple(parts) => {
+                let parts = parts.iter().map(|part| self.with_own_sizes(part, sizes));
+                let parts: Vec<String> = parts.collect::<Option<_>>()?;
+                crate::types::tuple_type(&parts, None)
+            }
+            Type::Scalar(_) | Type::Vector(..) | Type::Data(_) | Type::Node(_) => {
+                let writing = Writing {
+                    hidden: &|_| false,
+                    unnamed: Unnamed::Inferred,
+                };
+                self.ty(ty, None, &writing)?
+            }
+        })
     }
 }
 
 /// The expression that gives a size which the value has outermost.
 fn length(var: &Var, value: String, ty: &Type) -> Option<String> {
     match ty {
-        Type::Array(almach_core::Dim::Size(size), _) => {
-            (size.as_var() == Some(var)).then(|| format!("length {value}"))
-        }
+        Type::Array(Dim::Size(size), _) => (size.as_var() == Some(var)).then(|| format!("length {value}")),
         Type::Tuple(parts) => parts
             .iter()
             .enumerate()

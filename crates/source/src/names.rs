@@ -24,6 +24,9 @@ const PAPER_NAMES: [&str; 8] = [
     "mapLocal",
 ];
 
+/// The function that gives a size which an array has further in.
+pub(crate) const INNER_SIZE: &str = "inner_size";
+
 /// Whether a word cannot name a value.
 pub fn is_keyword(word: &str) -> bool {
     let stem = word.strip_suffix(['0', '1', '2']).unwrap_or(word);
@@ -141,6 +144,7 @@ impl Names {
             .map(|entry| taken.take(&entry.name, Initial::Small))
             .collect();
         taken.names.extend(prelude.iter().cloned());
+        taken.names.insert(INNER_SIZE.to_owned());
         let mut functions = Vec::with_capacity(program.functions.len());
         for (id, function) in (0..).zip(&program.functions) {
             let entry = entry_of(FunId(id)).and_then(|at| entries.get(at));

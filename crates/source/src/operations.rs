@@ -4,6 +4,7 @@ use crate::items::{Printer, is_shown, put, several};
 use crate::records::differs;
 use crate::scalars::{binary, quoted, ternary, unary};
 use crate::types::{ONLY_FIELD, Unnamed, Writing};
+use crate::uses::is_written;
 use almach_core::{
     Arm, Atom, Body, DataId, Dim, Exp, InPlace, Lambda, Loop, LoopForm, Op, Param, Pattern, SlicePart, Type,
     Var,
@@ -225,11 +226,24 @@ impl Printer<'_> {
         self.body_after(&lead, &arm.body, &result, out);
     }
 
+    /// A loop's state, with its type where inference might not find its sizes.
+    fn state(&self, looped: &Loop, param: &Param) -> String {
+        let writing = Writing {
+            hidden: &|_| false,
+            unnamed: Unnamed::Inferred,
+        };
+        let name = self.names.var(&param.var);
+        match self.ty(&param.ty, None, &writing) {
+            Some(ty) if is_written(looped, &param.ty) => format!("({name}: {ty})"),
+            _ => name.to_owned(),
+        }
+    }
+
     fn looped(&self, looped: &Loop, out: &mut String) {
         let names: Vec<String> = looped
             .params
             .iter()
-            .map(|(param, _)| self.names.var(&param.var).to_owned())
+            .map(|(param, _)| self.state(looped, param))
             .collect();
         let initial: Vec<String> = looped
             .params

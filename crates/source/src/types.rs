@@ -140,7 +140,7 @@ pub(crate) fn component(border: Option<&ValueType>, at: usize) -> Option<(Option
     }
 }
 
-fn tuple_type(parts: &[String], border: Option<&ValueType>) -> String {
+pub(crate) fn tuple_type(parts: &[String], border: Option<&ValueType>) -> String {
     match (border, parts) {
         (Some(ValueType::Record(fields)), _) if fields.len() == parts.len() => {
             let fields = fields.iter().zip(parts);

@@ -12,6 +12,18 @@ pub(crate) struct Uses {
     types: HashMap<Var, Type>,
 }
 
+/// Whether the source writes the type of a loop's state: it holds arrays whose sizes no iteration changes, which inference might
+/// not see.
+pub(crate) fn is_written(looped: &Loop, ty: &Type) -> bool {
+    let mut sizes = 0;
+    let mut changing = false;
+    ty.for_each_size_var(&mut |var| {
+        sizes += 1;
+        changing |= looped.context.iter().any(|(own, _)| own == var);
+    });
+    sizes > 0 && !changing
+}
+
 impl Uses {
     pub fn of(program: &Program) -> Uses {
         let mut uses = Uses::default();
@@ -85,6 +97,11 @@ impl Uses {
     }
 
     fn looped(&mut self, looped: &Loop) {
+        for (param, _) in &looped.params {
+            if is_written(looped, &param.ty) {
+                self.ty(&param.ty);
+            }
+        }
         self.atoms(looped.params.iter().map(|(_, initial)| initial));
         self.params(looped.params.iter().map(|(param, _)| param));
         match &looped.form {

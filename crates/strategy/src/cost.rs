@@ -51,24 +51,7 @@ fn constant(bound: &Scalar) -> u64 {
 fn unary(op: UnOp) -> u64 {
     match op {
         UnOp::Sqrt | UnOp::Rsqrt => 4,
-        UnOp::Cbrt
-        | UnOp::Exp
-        | UnOp::Exp2
-        | UnOp::Expm1
-        | UnOp::Log
-        | UnOp::Log2
-        | UnOp::Log10
-        | UnOp::Log1p
-        | UnOp::Sin
-        | UnOp::Cos
-        | UnOp::Tan
-        | UnOp::Asin
-        | UnOp::Acos
-        | UnOp::Atan
-        | UnOp::Sinh
-        | UnOp::Cosh
-        | UnOp::Tanh
-        | UnOp::Erf => 16,
+        op if op.is_transcendental() => 16,
         _ => 1,
     }
 }

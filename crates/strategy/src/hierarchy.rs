@@ -124,13 +124,13 @@ impl Walk for Checker<'_> {
 
 /// Why a level cannot stand inside another.
 #[derive(Clone, Copy)]
-enum Misfit {
+pub(crate) enum Misfit {
     Order,
     Dimension,
 }
 
 /// Whether the workers of one level can start those of another.
-fn fits(outer: Level, inner: Level) -> Result<(), Misfit> {
+pub(crate) fn fits(outer: Level, inner: Level) -> Result<(), Misfit> {
     use Level::{Grid, Group, Local, Par, Seq, Vec};
     match (outer, inner) {
         (Seq, _) | (_, Seq) => Ok(()),

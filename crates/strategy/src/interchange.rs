@@ -227,7 +227,15 @@ impl Chooser {
             Choice::Interchanged,
             "its function reduces columns, which lie across memory",
         );
-        let reduction = self.described(nest.reduce, op, function, initial, &nest.producers, element)?;
+        let reduction = self.described(
+            nest.reduce,
+            op,
+            function,
+            initial,
+            &nest.producers,
+            element,
+            around,
+        )?;
         let at = nest.sources.iter().position(Option::is_none).unwrap_or(0);
         let start = self.filled(&nest.rows, initial, span)?;
         let all = match (around, reduction.operator.clone()) {
@@ -245,6 +253,7 @@ impl Chooser {
                 let level = match around {
                     Around::Nothing => Level::Par,
                     Around::Parallel => Level::Vec,
+                    Around::Lane => Level::Seq,
                 };
                 let mut args = vec![all];
                 args.extend(nest.others.iter().map(|(_, array)| (*array).clone()));

@@ -17,7 +17,7 @@ use crate::cost::is_scalars;
 use crate::operator::Operator;
 use crate::reductions::Reduction;
 use crate::write::{Definitions, at_level, int, view};
-use crate::{Choice, Chooser};
+use crate::{Around, Choice, Chooser};
 use almach_base::Span;
 use almach_core::build::op as plain_op;
 use almach_core::typing::Typed;
@@ -51,6 +51,9 @@ impl Chooser {
     /// The lanes for a reduction of an array; none where it has to run in order.
     pub(crate) fn lanes(&mut self, reduction: &Reduction, array: &Atom) -> Option<Shape> {
         let operator = reduction.operator.clone()?;
+        if reduction.inside == Around::Lane {
+            return None;
+        }
         if !reduction.simple || !is_scalars(&reduction.element) || !is_scalars(&reduction.state) {
             return None;
         }

@@ -44,11 +44,13 @@ impl Chooser {
                 return self.reduction(stmt, op, &producers, around);
             }
             Exp::Op(op) => {
-                if let Some(product) = self.product(op) {
-                    return self.tiled(stmt, &product, around);
-                }
-                if let Some(nest) = self.column_nest(op) {
-                    return self.interchanged(stmt, &nest, around);
+                if around != Around::Lane {
+                    if let Some(product) = self.product(op) {
+                        return self.tiled(stmt, &product, around);
+                    }
+                    if let Some(nest) = self.column_nest(op) {
+                        return self.interchanged(stmt, &nest, around);
+                    }
                 }
                 Exp::Op(self.op(op, stmt.span, around)?)
             }
@@ -132,7 +134,11 @@ impl Chooser {
                 "its level or effect is written in the program",
             );
             if op.annotation.level.is_none() && takes_level(op) {
-                chosen.annotation.level = Some(around.level());
+                let level = around.level();
+                chosen.annotation.level = Some(match self.written.fit_inside(level, op) {
+                    true => level,
+                    false => Level::Seq,
+                });
             }
         } else if takes_level(op) {
             let (level, reason) = self.level(op, around);
@@ -155,6 +161,17 @@ impl Chooser {
 
     /// The level of an operation without one, and why.
     fn level(&self, op: &Op, around: Around) -> (Level, &'static str) {
+        match self.own_level(op, around) {
+            (level, _) if !self.written.fit_inside(level, op) => (
+                Level::Seq,
+                "the level of an operation inside it is written, and runs on its own",
+            ),
+            chosen => chosen,
+        }
+    }
+
+    /// The level that suits the operation itself.
+    fn own_level(&self, op: &Op, around: Around) -> (Level, &'static str) {
         let simple = |function: &Lambda| cost::is_simple(function, &self.facts);
         let on_lanes = op.prim == Prim::Map && op.functions.iter().all(simple);
         let one_worker = match on_lanes {
@@ -172,6 +189,7 @@ impl Chooser {
             },
             (Around::Nothing, _) => (Level::Par, "it is the outermost parallel operation"),
             (Around::Parallel, _) => one_worker,
+            (Around::Lane, _) => (Level::Seq, "it runs on one lane"),
         }
     }
 

@@ -15,7 +15,8 @@
 //! - [`chunks`](mod@chunks): how scans, filters and histograms are cut.
 //! - [`producers`](mod@producers): what feeds a reduction is computed where it is used.
 //! - [`reductions`](mod@reductions): chunks for threads. [`lanes`](mod@lanes): lanes and accumulators.
-//! - [`hierarchy`]: which levels may stand inside which, checked on what the user wrote.
+//! - [`hierarchy`]: which levels may stand inside which, checked on what the user wrote. [`written`](mod@written): what is chosen
+//!   around that respects it.
 //! - [`sources`](mod@sources): what feeds a scan, a filter or a histogram is computed where it is read.
 //! - [`interchange`](mod@interchange): rows on the outside, where an access would stride.
 //! - [`products`](mod@products): tiles, where every row meets every column.
@@ -36,6 +37,7 @@ mod recursion;
 mod reductions;
 mod sources;
 mod write;
+mod written;
 
 pub use decision::{Choice, Decision};
 
@@ -49,6 +51,7 @@ use almach_rewrite::facts::Facts;
 use almach_rewrite::{Log, Pass, constant_folding, copy_propagation, cse, dead_code};
 use calls::Variants;
 use std::collections::HashMap;
+use written::WrittenLevels;
 
 /// What runs the program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -95,6 +98,7 @@ fn chosen(program: &Program, machine: Machine) -> Result<Chosen, TypeError> {
         facts: Facts::of(program),
         builder: Builder::for_program(program),
         uses: UseCounts::default(),
+        written: WrittenLevels::of(program),
         transposed: HashMap::new(),
         variants: Variants::default(),
         decisions: Vec::new(),
@@ -117,6 +121,8 @@ pub(crate) enum Around {
     Nothing,
     /// One worker's share, or a machine with one thread.
     Parallel,
+    /// One lane of a processor: what stands here runs in order.
+    Lane,
 }
 
 impl Around {
@@ -131,7 +137,7 @@ impl Around {
     fn level(self) -> Level {
         match self {
             Around::Nothing => Level::Par,
-            Around::Parallel => Level::Seq,
+            Around::Parallel | Around::Lane => Level::Seq,
         }
     }
 
@@ -139,9 +145,8 @@ impl Around {
     fn inside(self, level: Option<Level>) -> Around {
         match level {
             Some(Level::Seq) | None => self,
-            Some(Level::Vec | Level::Par | Level::Grid(_) | Level::Group(_) | Level::Local(_)) => {
-                Around::Parallel
-            }
+            Some(Level::Vec) => Around::Lane,
+            Some(Level::Par | Level::Grid(_) | Level::Group(_) | Level::Local(_)) => Around::Parallel,
         }
     }
 }
@@ -151,6 +156,8 @@ pub(crate) struct Chooser {
     /// About the program before strategies.
     facts: Facts,
     builder: Builder,
+    /// Of the program before strategies.
+    written: WrittenLevels,
     /// Of the function that is being worked on.
     uses: UseCounts,
     /// The arrays that transpositions of that function transpose.

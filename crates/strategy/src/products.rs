@@ -113,7 +113,7 @@ impl Chooser {
         let element = Type::unit();
         let reduce = product.nest.reduce();
         let producers = product.nest.producers();
-        let reduction = self.described(reduce, op, operator, initial, producers, element)?;
+        let reduction = self.described(reduce, op, operator, initial, producers, element, around)?;
         let column = product.nest.sources().iter().position(Option::is_none);
         let meeting = Meeting {
             reduction: &reduction,

@@ -54,6 +54,8 @@ pub(crate) struct Reduction {
     pub(crate) simple: bool,
     /// Scalar operations for an element.
     work: u64,
+    /// What its functions stand in.
+    pub(crate) inside: Around,
 }
 
 impl Chooser {
@@ -90,7 +92,7 @@ impl Chooser {
         let Some((_, element)) = self.array_type(&source) else {
             return self.in_order(stmt, op, around, "it has no array");
         };
-        let reduction = self.described(stmt, op, function, initial, producers, element)?;
+        let reduction = self.described(stmt, op, function, initial, producers, element, around)?;
         let result = match self.chunk_size(&reduction, &source, around) {
             Some(size) => self.chunked(&reduction, initial, &source, size)?,
             None => self.reduced(&reduction, initial, &source)?,
@@ -101,6 +103,7 @@ impl Chooser {
     }
 
     /// A reduction with its producers, of an array with such elements.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one reduction")]
     pub(crate) fn described(
         &mut self,
         stmt: &Stmt,
@@ -109,7 +112,10 @@ impl Chooser {
         initial: &Atom,
         producers: &[&Stmt],
         element: Type,
+        around: Around,
     ) -> Typed<Reduction> {
+        // Threads take chunks of it, or have other work.
+        let inside = around.max(Around::Parallel);
         for producer in producers {
             if let Exp::Op(giver) = &producer.exp {
                 let reason = "the reduction is its only use";
@@ -128,8 +134,9 @@ impl Chooser {
             element,
             simple: self.is_simple_chain(producers),
             work: self.work(function, producers),
-            function: self.lambda(function, Around::Parallel)?,
-            stages: self.stages(producers)?,
+            function: self.lambda(function, inside)?,
+            stages: self.stages(producers, inside)?,
+            inside,
         })
     }
 
@@ -154,12 +161,12 @@ impl Chooser {
         }
     }
 
-    fn stages(&mut self, producers: &[&Stmt]) -> Typed<Vec<Stage>> {
+    fn stages(&mut self, producers: &[&Stmt], inside: Around) -> Typed<Vec<Stage>> {
         let mut stages = Vec::new();
         for producer in producers {
             let Exp::Op(giver) = &producer.exp else { continue };
             for function in &giver.functions {
-                let function = self.lambda(function, Around::Parallel)?;
+                let function = self.lambda(function, inside)?;
                 stages.push(match giver.prim {
                     Prim::Filter => Stage::Filter(function),
                     _ => Stage::Map(function),
@@ -193,7 +200,7 @@ impl Chooser {
 
     /// How many elements each chunk has; none where one worker does all.
     fn chunk_size(&mut self, reduction: &Reduction, source: &Atom, around: Around) -> Option<i64> {
-        if around == Around::Parallel {
+        if around != Around::Nothing {
             return None;
         }
         let filtered = reduction

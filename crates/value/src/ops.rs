@@ -325,6 +325,49 @@ impl TernOp {
 }
 
 impl UnOp {
+    /// A function on floats that no processor has as an instruction: expensive, and right to some units in the last place only.
+    pub fn is_transcendental(self) -> bool {
+        match self {
+            UnOp::Cbrt
+            | UnOp::Exp
+            | UnOp::Exp2
+            | UnOp::Expm1
+            | UnOp::Log
+            | UnOp::Log2
+            | UnOp::Log10
+            | UnOp::Log1p
+            | UnOp::Sin
+            | UnOp::Cos
+            | UnOp::Tan
+            | UnOp::Asin
+            | UnOp::Acos
+            | UnOp::Atan
+            | UnOp::Sinh
+            | UnOp::Cosh
+            | UnOp::Tanh
+            | UnOp::Erf => true,
+            UnOp::Neg
+            | UnOp::Not
+            | UnOp::Complement
+            | UnOp::Abs
+            | UnOp::Signum
+            | UnOp::Sqrt
+            | UnOp::Rsqrt
+            | UnOp::Floor
+            | UnOp::Ceil
+            | UnOp::Trunc
+            | UnOp::Round
+            | UnOp::IsNan
+            | UnOp::IsInf
+            | UnOp::PopCount
+            | UnOp::LeadingZeros
+            | UnOp::TrailingZeros
+            | UnOp::ToBits
+            | UnOp::FromBits
+            | UnOp::Convert(_) => false,
+        }
+    }
+
     /// Every operator of one argument, conversions to each type among them.
     pub fn all() -> impl Iterator<Item = UnOp> {
         let plain = [
