@@ -48,13 +48,13 @@ fn a_filter() {
         Target::C,
         expect![[r#"
             entry main (xs: []i64): []i64 = map (* 2) (filter (> 0) xs)
-              allocated: `map` is allocated: taken elements of `i64`
-            entry main (xs: []i64): []i64 = map (* 2) (filter (> 0) xs)
               allocated: `out` is allocated: out_size elements
             entry main (xs: []i64): []i64 = map (* 2) (filter (> 0) xs)
               copied: size elements are copied from `map` to `out`
             map (* 2) (filter (> 0) xs)
               strategy: `map` runs at level `vec`: its function is straight-line code on scalars
+            map (* 2) (filter (> 0) xs)
+              allocated: `map` is allocated: taken elements of `i64`
             filter (> 0) xs
               strategy: `filter` runs at level `seq`: all threads have other work here
             filter (> 0) xs
@@ -87,14 +87,14 @@ fn what_the_user_wrote() {
         "entry main (xss: [][]f32): []f32 = map@par (\\xs -> reduce@seq (+) 0 (map@seq (* 2) xs)) xss\n",
         Target::OpenMp,
         expect![[r#"
-            entry main (xss: [][]f32): []f32 = map@par (\xs -> reduce@seq (+) 0 (map@seq (* 2) xs)) xss
-              allocated: `map` is allocated: n_2 elements of `f32`, in every iteration of a parallel loop
             map@par (\xs -> reduce@seq (+) 0 (map@seq (* 2) xs)) xss
               strategy: `map` stays as it is written: its level or effect is written in the program
             reduce@seq (+) 0 (map@seq (* 2) xs)
               strategy: `reduce` stays as it is written: its level or effect is written in the program
             map@seq (* 2) xs
               strategy: `map` stays as it is written: its level or effect is written in the program
+            map@seq (* 2) xs
+              allocated: `map` is allocated: n_2 elements of `f32`, in every iteration of a parallel loop
         "#]],
     );
 }
