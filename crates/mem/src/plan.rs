@@ -1,4 +1,5 @@
-//! What a plan costs: blocks it makes and arrays it copies, as places in the text.
+//! What a plan costs: blocks it makes and arrays it copies, as places in the text. A copy is from one block to another; a view that
+//! is computed into a block is none.
 
 use crate::copies::copy_points;
 use crate::index::Index;
@@ -36,7 +37,7 @@ fn moved(index: &Index<'_>, memory: &Memory, stmt: &Stmt) -> usize {
     let points = copy_points(stmt, memory, &index.env);
     let away = points.iter().filter(|point| {
         let home = memory.of(&point.source).get(point.leaf).and_then(Storage::home);
-        !home.is_some_and(|home| index.same_home(home, &point.to))
+        home.is_some_and(|home| !index.same_home(home, &point.to))
     });
     away.count()
 }
@@ -86,7 +87,7 @@ fn ends(exp: &Exp) -> Vec<Vec<&Atom>> {
     }
 }
 
-/// How many ends copy an array into a block that is made for it. Filling one from a view is no copy: the view is computed once.
+/// How many ends copy an array into a block that is made for it.
 fn copied_ends(memory: &Memory, stmt: &Stmt, item: &Item, ends: &[Vec<&Atom>]) -> usize {
     let leaves = stmt
         .pattern
@@ -123,8 +124,7 @@ fn rows(index: &Index<'_>, memory: &Memory, pattern: &Var, value: &Atom, counter
             });
             match (to, from.home()) {
                 (Some(to), Some(from)) => !index.same_home(&to, from),
-                (Some(_), None) => true,
-                (None, _) => false,
+                _ => false,
             }
         })
         .count()
@@ -148,7 +148,7 @@ fn results(index: &Index<'_>, memory: &Memory, function: usize, values: &[Atom])
             else {
                 continue;
             };
-            let there = storage.home().is_some_and(|home| {
+            let there = storage.home().is_none_or(|home| {
                 let whole = Lmad::row_major(Size::zero(), &leaf.shape());
                 let given = matches!(item.given.as_slice(), [Given::Block(block)] if *block == home.block);
                 given && crate::introduce::same_cells(&index.normalised(&home.lmad), &whole)

@@ -1,10 +1,11 @@
 //! Operations with functions: the functions see rows where they are in the array, and accumulate in a block.
 
-use super::{Introduce, stays_a_view};
-use crate::ir::Storage;
+use super::{Introduce, same_cells, stays_a_view};
+use crate::ir::{Given, Storage};
 use crate::leaves::Leaf;
 use almach_core::{Atom, Lambda, Op, Stmt, Var};
 use almach_prim::Prim;
+use std::collections::HashSet;
 
 impl Introduce {
     pub(super) fn operation(&mut self, stmt: &Stmt, op: &Op) {
@@ -20,23 +21,14 @@ impl Introduce {
         };
         match op.prim {
             Prim::Reduce | Prim::ReduceComm | Prim::ReduceSeq => {
-                let state = self.accumulator(stmt, function);
-                self.leave_index(mark, &index);
-                self.with_index(&index, |pass| {
-                    pass.rows(function, op.args.get(1..).unwrap_or_default(), 1, &index);
-                    pass.lambda(function);
-                });
+                let arrays = op.args.get(1..).unwrap_or_default();
+                let state = self.fold(stmt, function, arrays, (mark, &index));
                 self.bind_pattern(stmt);
                 self.reduced(stmt, state);
             }
             Prim::Scan | Prim::ScanExclusive | Prim::ReduceByIndex => {
-                self.accumulator(stmt, function);
-                self.leave_index(mark, &index);
                 let arrays = op.args.last().map(std::slice::from_ref).unwrap_or_default();
-                self.with_index(&index, |pass| {
-                    pass.rows(function, arrays, 1, &index);
-                    pass.lambda(function);
-                });
+                self.fold(stmt, function, arrays, (mark, &index));
                 self.bind_pattern(stmt);
                 self.manifest(stmt);
             }
@@ -59,6 +51,93 @@ impl Introduce {
             }
         }
         self.set_index(stmt, index);
+    }
+
+    /// The function of a fold, and where its state is. A function that gives a rearrangement of its own state cannot write it where
+    /// it reads it: such a state is in no block.
+    fn fold(
+        &mut self,
+        stmt: &Stmt,
+        function: &Lambda,
+        arrays: &[Atom],
+        (mark, index): (usize, &Var),
+    ) -> Vec<Storage> {
+        let arrays_in_state = function
+            .params
+            .first()
+            .is_some_and(|param| !self.leaves(&param.ty).is_empty());
+        let before = arrays_in_state.then(|| self.memory.clone());
+        let state = self.accumulator(stmt, function);
+        self.leave_index(mark, index);
+        let lambda = |pass: &mut Introduce| {
+            pass.with_index(index, |pass| {
+                pass.rows(function, arrays, 1, index);
+                pass.lambda(function);
+            });
+        };
+        lambda(self);
+        let Some(before) = before.filter(|_| self.meets_its_state(function, &state)) else {
+            return state;
+        };
+        self.leave(mark);
+        self.memory = before;
+        let held: Vec<Storage> = state.iter().map(|_| Storage::Held).collect();
+        if let Some(param) = function.params.first() {
+            self.store(&param.var, held.clone());
+        }
+        lambda(self);
+        held
+    }
+
+    /// Whether a result of the function may be in a block of its state, but not just where it is to be.
+    fn meets_its_state(&self, function: &Lambda, state: &[Storage]) -> bool {
+        let blocks: HashSet<&Var> = state
+            .iter()
+            .filter_map(Storage::home)
+            .map(|home| &home.block)
+            .collect();
+        if blocks.is_empty() {
+            return false;
+        }
+        let results = function
+            .body
+            .values
+            .iter()
+            .flat_map(|value| self.memory.of(value));
+        results.zip(state).any(|(result, state)| match (result, state) {
+            (Storage::Placed(result), Storage::Placed(state)) => {
+                let there = result.block == state.block && same_cells(&result.lmad, &state.lmad);
+                !there && self.may_be(&result.block, &blocks)
+            }
+            (Storage::View, Storage::Placed(_)) => true,
+            _ => false,
+        })
+    }
+
+    /// Whether a block is one of these, or may have been handed on from one.
+    fn may_be(&self, block: &Var, blocks: &HashSet<&Var>) -> bool {
+        let mut seen: HashSet<Var> = HashSet::new();
+        let mut open = vec![block.clone()];
+        while let Some(block) = open.pop() {
+            if blocks.contains(&block) {
+                return true;
+            }
+            if !seen.insert(block.clone()) {
+                continue;
+            }
+            let items = self.memory.heads.values().flat_map(|head| &head.items);
+            for item in items.filter(|item| item.var == block || item.inside.as_ref() == Some(&block)) {
+                // A call may give a block that it was given.
+                if item.given.is_empty() {
+                    return true;
+                }
+                open.extend(item.given.iter().filter_map(|given| match given {
+                    Given::Block(block) => Some(block.clone()),
+                    Given::Alloc(_) | Given::Integer(_) => None,
+                }));
+            }
+        }
+        false
     }
 
     /// Blocks of accumulators stay in scope after the index has left it.

@@ -111,9 +111,12 @@ fn swapped(
     if is_given(memory, inside) {
         return None;
     }
-    let own = match item.given.first()? {
-        Given::Alloc(_) => true,
-        Given::Block(block) => is_the_loops_own(index, memory, info, block),
+    // Both blocks take turns, so both are as large as the one that an iteration made.
+    let first = match item.given.first()? {
+        Given::Block(block) if is_the_loops_own(index, memory, info, block, alloc) => {
+            Given::Block(block.clone())
+        }
+        Given::Block(_) | Given::Alloc(_) => Given::Alloc(alloc.cells.clone()),
         Given::Integer(_) => return None,
     };
     let mut better = memory.clone();
@@ -127,10 +130,6 @@ fn swapped(
         }
     }
     let head = key(info.stmt).and_then(|key| better.heads.get_mut(key))?;
-    let first = match own {
-        true => item.given.first()?.clone(),
-        false => Given::Alloc(alloc.cells.clone()),
-    };
     head.items.get_mut(at)?.given = vec![first, Given::Block(spare.clone())];
     head.items.push(Item {
         var: after,
@@ -141,12 +140,18 @@ fn swapped(
     Some(better)
 }
 
-/// Whether a block is made beside the loop, handed to nobody else, and not needed once the loop runs.
-fn is_the_loops_own(index: &Index<'_>, memory: &Memory, info: &StmtInfo<'_>, block: &Var) -> bool {
+/// Whether a block is made beside the loop, as large as another, handed to nobody else, and not needed once the loop runs.
+fn is_the_loops_own(
+    index: &Index<'_>,
+    memory: &Memory,
+    info: &StmtInfo<'_>,
+    block: &Var,
+    like: &Alloc,
+) -> bool {
     let made_beside = index.stmts.iter().any(|other| {
         let allocs = key(other.stmt).and_then(|key| memory.allocs.get(key));
-        other.body == info.body
-            && allocs.is_some_and(|allocs| allocs.iter().any(|alloc| alloc.block == *block))
+        let here = |alloc: &Alloc| alloc.block == *block && index.env.same_size(&alloc.cells, &like.cells);
+        other.body == info.body && allocs.is_some_and(|allocs| allocs.iter().any(here))
     });
     let class = Aliases::new(index, memory).class(block);
     let dead = blocks_read(index, memory).into_iter().all(|(var, blocks)| {

@@ -288,7 +288,7 @@ fn attempt(index: &Index<'_>, memory: &Memory, copy: &Copy) -> Result<Memory, St
         move_alloc(&mut better, stmt.stmt, made.stmt, &to.block);
     }
     there_before(index, &better, &to, made.start)?;
-    undisturbed(index, memory, &to, home, (made.start, copy.at), copy)?;
+    undisturbed(index, &better, &to, home, (made.start, copy.at), copy)?;
     let moved = relocate(index, &better, &owner, leaf, &to).ok_or_else(|| {
         format!(
             "something that is taken from `{owner}` has no descriptor in `{}`",
@@ -419,6 +419,16 @@ fn there_before(index: &Index<'_>, memory: &Memory, to: &Home, start: Moment) ->
     }
 }
 
+/// When a block is made, if a statement of its own makes it.
+fn made_at(index: &Index<'_>, memory: &Memory, block: &Var) -> Option<Moment> {
+    let mut stmts = index.stmts.iter();
+    let made = stmts.find(|info| {
+        let allocs = key(info.stmt).and_then(|key| memory.allocs.get(key));
+        allocs.is_some_and(|allocs| allocs.iter().any(|alloc| alloc.block == *block))
+    });
+    made.map(|info| info.start)
+}
+
 /// Nothing else is read from or written to the new place in between.
 fn undisturbed(
     index: &Index<'_>,
@@ -429,7 +439,12 @@ fn undisturbed(
     copy: &Copy,
 ) -> Result<(), String> {
     let aliases = crate::index::Aliases::new(index, memory);
-    let class = aliases.class(&to.block);
+    let mut class = aliases.class(&to.block);
+    // A block that was there before this one was made is another, whatever hands both on afterwards.
+    if let Some(made) = made_at(index, memory, &to.block) {
+        let bound = index.memory_bound(memory);
+        class.retain(|block| *block == to.block || bound.get(block).is_none_or(|moment| *moment > made));
+    }
     for (var, blocks) in blocks_read(index, memory) {
         let bound = index.bound.get(&var).copied().unwrap_or(0);
         let used = index
