@@ -125,7 +125,7 @@ pub struct ForeignDef {
 }
 
 /// A function. Recursive groups call each other by `FunId`.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Function {
     pub name: Name,
     /// Sizes the caller passes.
@@ -138,7 +138,7 @@ pub struct Function {
 
 /// A function callable from outside. Its context is solved from the shapes of the arguments: a parameter whose
 /// dimension is a context variable alone gives its value, all other dimensions are then checked.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Entry {
     pub name: Name,
     pub function: FunId,

@@ -6,7 +6,7 @@ use almach_core::{Entry, Program};
 use almach_emit::{CSource, Export, Options, emit_c};
 use almach_lower::lower;
 use almach_mem::{Annotated, passes};
-use almach_rewrite::{Log, inlining, pipelines, run};
+use almach_rewrite::{Log, pipelines, run_to_fixed_point};
 use almach_strategy::{Chosen, choose};
 
 pub use almach_emit::Target;
@@ -52,22 +52,14 @@ pub fn rewritten_without(
     standard(core, without, &mut Log::default()).map_err(|failure| vec![failure.diagnostic])
 }
 
-/// The standard rewrites. Functions that have become small enough to be inlined are, until there are none.
+/// The standard rewrites, until they find nothing more to do.
 fn standard(
     core: Checked<Program>,
     without: Without,
     log: &mut Log,
 ) -> Result<Checked<Program>, Box<CheckFailure>> {
     const ROUNDS: usize = 4;
-    let passes = without.of(pipelines::STANDARD);
-    let mut program = run(core, &passes, log)?;
-    for _ in 1..ROUNDS {
-        if !inlining::has_work(&program) {
-            break;
-        }
-        program = run(program, &passes, log)?;
-    }
-    Ok(program)
+    run_to_fixed_point(core, &without.of(pipelines::STANDARD), ROUNDS, log)
 }
 
 /// A rewritten program with a level on every operation.

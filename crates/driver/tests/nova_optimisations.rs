@@ -27,6 +27,114 @@ fn imp(text: &str) -> String {
     lowered.imp.program().to_string()
 }
 
+/// Core as elaboration makes it, before any rewrite.
+fn elaborated(text: &str, expected: Expect) {
+    expected.assert_eq(&program_to_string(&core(text), Spans::Omit));
+}
+
+/// Section 4.1: `(map (+ 1) X)` is `@map [0] (@+ [] (1, _p0_), X)`, with a name for the parameter of the built-in.
+#[test]
+fn built_ins_are_converted() {
+    elaborated(
+        "((X : vector int)) (map (+ 1) X)",
+        expect![[r#"
+        fun main {n} (X: [n]i32): [n]i32 =
+          let map_6: [n]i32 = map (\(_x: i32): i32 ->
+            let t: i32 = 1i32 + _x
+            in t) X
+          in map_6
+
+        entry main = main (X: [n]i32): [n]i32
+    "#]],
+    );
+}
+
+/// Section 4.1: a polymorphic lambda is concrete at each of its calls (here the increment of section 3.3).
+#[test]
+fn polymorphic_functions_become_concrete() {
+    elaborated(
+        "((i : int) (d : double))
+         (let (inc (lambda (x : 'a) : 'a (from_double (+ (to_double x) 1.0L)))) in ((inc i), (inc d)))",
+        expect![[r#"
+            fun to_double (x: i32): f64 =
+              let t: f64 = f64 x
+              in t
+
+            fun from_double (x_8: f64): i32 =
+              let t_9: i32 = i32 x_8
+              in t_9
+
+            fun to_double_2 (x_11: f64): f64 =
+              let t_12: f64 = f64 x_11
+              in t_12
+
+            fun from_double_3 (x_15: f64): f64 =
+              let t_16: f64 = f64 x_15
+              in t_16
+
+            fun main (i: i32, d: f64): <i32, f64> =
+              let r: f64 = to_double (i)
+              let t_7: f64 = r + 1.0f64
+              let r_10: i32 = from_double (t_7)
+              let r_13: f64 = to_double_2 (d)
+              let t_14: f64 = r_13 + 1.0f64
+              let r_17: f64 = from_double_3 (t_14)
+              in <r_10, r_17>
+
+            entry main = main (i: i32, d: f64): (i32, f64)
+        "#]],
+    );
+}
+
+/// Sections 4.1 and 5: a function that is not static becomes data, with what it closes over; calls choose by it.
+#[test]
+fn closures_become_data() {
+    elaborated(
+        "((C : bool) (x : int) (k : int))
+         (let (f (lambda (y : int) : int (+ y k))) (g (* 2)) (h (if C then f else g)) in (h x))",
+        expect![[r#"
+            data Function = F0 | F1
+
+            fun main (C: bool, x: i32, k: i32): i32 =
+              let r: Function = if C: Function then
+                let chosen: Function = new Function F0 ()
+                in chosen
+              else
+                let chosen_7: Function = new Function F1 ()
+                in chosen_7
+              let r_11: i32 = case r: i32 of
+              | F0 () ->
+                let t: i32 = x + k
+                in t
+              | F1 () ->
+                let t_10: i32 = 2i32 * x
+                in t_10
+              end
+              in r_11
+
+            entry main = main (C: bool, x: i32, k: i32): i32
+        "#]],
+    );
+}
+
+/// The other direction of fusion: maps over one vector are one map.
+#[test]
+fn maps_side_by_side() {
+    rewritten(
+        "((X : vector int)) ((map (+ 1) X), (map (* 2) X))",
+        expect![[r#"
+            fun main {n} (X: [n]i32): <[n]i32, [n]i32> =
+              let <map_6: [n]i32, map_9: [n]i32> = map (\(_x: i32): <i32, i32> ->
+                let t: i32 = 1i32 + _x
+                let t_8: i32 = 2i32 * _x
+                in <t, t_8>) X
+              in <map_6, map_9>
+
+            entry main = main (X: [n]i32): ([n]i32, [n]i32)
+        "#]],
+    );
+}
+
 #[test]
 fn inlining_and_let_flattening() {
     rewritten(
@@ -208,6 +316,104 @@ fn fused_maps_are_one_loop_without_temporaries() {
     let counts: Vec<(usize, usize)> = pipelines.iter().map(|text| counted(&imp(text))).collect();
     // What a gather reads from is there as a whole: it may be read in any order, and more than once.
     assert_eq!(counts, [(1, 0), (2, 1), (1, 0), (1, 0)]);
+}
+
+/// How often each element of a vector of `n` elements is read: over all places that read it, how often the loops around them
+/// run, divided by `n`.
+fn passes_over(imp: &str, array: &str, n: i64) -> i64 {
+    let main = imp.split("proc entry_main").next().unwrap();
+    let mut bounds: Vec<Option<i64>> = Vec::new();
+    let mut reads = 0;
+    for line in main.lines().map(str::trim) {
+        let found = line.matches(&format!("{array}[")).count() as i64;
+        reads += found * bounds.iter().flatten().product::<i64>();
+        if line.ends_with('{') {
+            let bound = line.split("for ").nth(1).filter(|_| line.contains("for "));
+            let bound = bound.and_then(|head| head.split(" < ").nth(1));
+            bounds.push(bound.map(|text| value(text.trim_end_matches('{'), n)));
+            if line.starts_with('}') {
+                let opened = bounds.pop();
+                bounds.pop();
+                bounds.extend(opened);
+            }
+        } else if line.starts_with('}') {
+            bounds.pop();
+        }
+    }
+    assert_eq!(reads % n, 0, "{main}");
+    reads / n
+}
+
+/// The value of sums, products and quotients of numbers and `n`.
+fn value(text: &str, n: i64) -> i64 {
+    let tokens: Vec<char> = text.chars().filter(|c| !c.is_whitespace()).collect();
+    let mut at = 0;
+    let sum = sum(&tokens, &mut at, n);
+    assert_eq!(at, tokens.len(), "{text}");
+    sum
+}
+
+fn sum(tokens: &[char], at: &mut usize, n: i64) -> i64 {
+    let mut total = product(tokens, at, n);
+    while let Some(operator @ ('+' | '-')) = tokens.get(*at) {
+        *at += 1;
+        let right = product(tokens, at, n);
+        total += if *operator == '+' { right } else { -right };
+    }
+    total
+}
+
+fn product(tokens: &[char], at: &mut usize, n: i64) -> i64 {
+    let mut total = factor(tokens, at, n);
+    while let Some(operator @ ('*' | '/')) = tokens.get(*at) {
+        *at += 1;
+        let right = factor(tokens, at, n);
+        total = if *operator == '*' {
+            total * right
+        } else {
+            total / right
+        };
+    }
+    total
+}
+
+fn factor(tokens: &[char], at: &mut usize, n: i64) -> i64 {
+    let first = tokens[*at];
+    *at += 1;
+    match first {
+        '(' => {
+            let inner = sum(tokens, at, n);
+            *at += 1;
+            inner
+        }
+        'n' => n,
+        digit => {
+            let mut number = i64::from(digit.to_digit(10).unwrap());
+            while let Some(digit) = tokens.get(*at).and_then(|c| c.to_digit(10)) {
+                number = 10 * number + i64::from(digit);
+                *at += 1;
+            }
+            number
+        }
+    }
+}
+
+/// On one thread: every element is read once, whatever lanes and what is left over do.
+#[test]
+fn fused_pipelines_read_their_input_once() {
+    let pipelines = [
+        "((X : vector int)) (map (* 2) (map (+ 1) X))",
+        "((X : vector int)) (reduce + 0 (map (* 3) X))",
+        "((X : vector float)) (reduce + 0.0 (map (* 3.0) X))",
+        "((X : vector int)) (reduce + 0 (filter (< 2) (map (* 3) X)))",
+        "((X : vector int)) (scan + 0 (map (* 3) X))",
+        "((X : vector int)) ((map (* 2) X), (map (+ 1) X))",
+    ];
+    for text in pipelines {
+        let imp = imp(text);
+        assert_eq!(passes_over(&imp, "X", 1000), 1, "{imp}");
+        assert_eq!(counted(&imp).1, 0, "{imp}");
+    }
 }
 
 /// Chunks and lanes have loops of their own; none of them makes a vector of the input's length.

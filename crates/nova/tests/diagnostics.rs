@@ -31,6 +31,15 @@ const MISTAKES: &[(&str, &str)] = &[
     ("input_without_type", "((x int))\n(+ x 1)\n"),
     ("input_that_is_no_name", "((3 : int))\n(+ 1 1)\n"),
     ("foreign_without_type", "((x : int))\n(foreign f)\n(f x)\n"),
+    (
+        "foreign_that_is_no_name",
+        "((x : int))\n(foreign (3 : int -> int))\nx\n",
+    ),
+    (
+        "arm_that_binds_no_name",
+        "((x : T))\n(types (T : (+ (A : int) (B : unit))))\n(case x (A 3 1) (B 2))\n",
+    ),
+    ("name_that_is_a_form", "((x : int))\n(let ((+ x 1) 2) in x)\n"),
     ("reserved_name", "((x : int))\n(let (case x) in 1)\n"),
     ("small_type", "((x : int))\n(types (size : int))\nx\n"),
     (

@@ -232,7 +232,13 @@ impl Fuser<'_> {
 fn takes_elements(prim: Prim) -> bool {
     matches!(
         prim,
-        Prim::Map | Prim::Reduce | Prim::ReduceComm | Prim::ReduceSeq | Prim::Filter
+        Prim::Map
+            | Prim::Reduce
+            | Prim::ReduceComm
+            | Prim::ReduceSeq
+            | Prim::Filter
+            | Prim::Scan
+            | Prim::ScanExclusive
     )
 }
 

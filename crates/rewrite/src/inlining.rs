@@ -46,26 +46,6 @@ pub fn run_all(program: Program, log: &mut Log) -> Program {
     inline(program, log, |_| true)
 }
 
-/// Whether the pass would inline something.
-pub fn has_work(program: &Program) -> bool {
-    let recursive = recursive_functions(program);
-    let mut calls = vec![0_usize; program.functions.len()];
-    for callee in program
-        .functions
-        .iter()
-        .flat_map(|function| callees(&function.body))
-    {
-        if let Some(count) = calls.get_mut(callee.0 as usize) {
-            *count += 1;
-        }
-    }
-    let mut all = program.functions.iter().zip(recursive).zip(calls);
-    all.any(|((function, recursive), calls)| {
-        let size = size_of_body(&function.body);
-        !recursive && calls > 0 && is_wanted(&Use { size, calls })
-    })
-}
-
 fn is_wanted(use_: &Use) -> bool {
     use_.size <= SMALL || use_.calls == 1
 }

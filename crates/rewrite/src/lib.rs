@@ -13,6 +13,7 @@ pub mod facts;
 pub mod forwarding;
 pub mod fusion;
 pub mod hoisting;
+pub mod horizontal;
 pub mod inlining;
 pub mod known_results;
 pub mod normal_sizes;
@@ -27,6 +28,7 @@ pub mod views;
 use almach_base::Span;
 use almach_core::Program;
 use almach_core::check::{CheckFailure, Checked, check};
+use std::collections::HashSet;
 
 /// A rewrite of whole programs.
 pub struct Pass {
@@ -68,4 +70,48 @@ pub fn run(
     passes.iter().try_fold(program, |program, pass| {
         check((pass.run)(program.into_inner(), log), pass.name)
     })
+}
+
+/// Runs passes again and again until none of them changes anything, `rounds` times at most. A pass is left out where it has
+/// seen the program as it is, and only what has changed is checked.
+pub fn run_to_fixed_point(
+    mut program: Checked<Program>,
+    passes: &[&Pass],
+    rounds: usize,
+    log: &mut Log,
+) -> Result<Checked<Program>, Box<CheckFailure>> {
+    // Passes that leave the program alone, as it is now.
+    let mut idle: HashSet<&str> = HashSet::new();
+    let names: HashSet<&str> = passes.iter().map(|pass| pass.name).collect();
+    for _ in 0..rounds {
+        for pass in passes {
+            if idle.contains(pass.name) {
+                continue;
+            }
+            let before = program.clone();
+            let after = (pass.run)(program.into_inner(), log);
+            program = match is_same(&before, &after) {
+                true => {
+                    idle.insert(pass.name);
+                    before
+                }
+                // It may find more to do in what it made.
+                false => {
+                    idle.clear();
+                    check(after, pass.name)?
+                }
+            };
+        }
+        if idle.len() == names.len() {
+            break;
+        }
+    }
+    Ok(program)
+}
+
+fn is_same(left: &Program, right: &Program) -> bool {
+    left.functions == right.functions
+        && left.entries == right.entries
+        && left.data == right.data
+        && left.foreign == right.foreign
 }

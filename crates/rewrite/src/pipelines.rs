@@ -1,8 +1,8 @@
 //! Every pipeline of rewrites, in the order its passes run. Read this first.
 
 use crate::{
-    Pass, constant_folding, copy_propagation, cse, dead_code, forwarding, fusion, hoisting, inlining,
-    known_results, normal_sizes, short_circuits, size_checks, split_results, tail_calls, views,
+    Pass, constant_folding, copy_propagation, cse, dead_code, forwarding, fusion, hoisting, horizontal,
+    inlining, known_results, normal_sizes, short_circuits, size_checks, split_results, tail_calls, views,
 };
 
 /// Leaves a program small: what other passes leave behind is cleaned up here.
@@ -56,6 +56,10 @@ pub const STANDARD: &[&Pass] = &[
     &copy_propagation::PASS,
     &known_results::PASS,
     &cse::PASS,
+    // What could be fused with what takes its elements has been.
+    &horizontal::PASS,
+    &copy_propagation::PASS,
+    &cse::PASS,
     &forwarding::PASS,
     // Last, since what is hoisted no longer stands where fusion looks.
     &hoisting::PASS,
@@ -86,9 +90,14 @@ pub const ALL: &[&Pass] = &[
     &split_results::PASS,
     &known_results::PASS,
     &cse::PASS,
+    // What could be fused with what takes its elements has been.
+    &horizontal::PASS,
+    &copy_propagation::PASS,
+    &cse::PASS,
     &forwarding::PASS,
     &size_checks::PASS,
     &fusion::PASS,
+    &horizontal::PASS,
     &hoisting::PASS,
     &normal_sizes::PASS,
     &dead_code::PASS,

@@ -1,4 +1,4 @@
-//! Split results: what a branch gives as a tuple it gives in parts.
+//! Split results: what a branch gives as a tuple it gives in parts, and so does a map that is only unzipped.
 //!
 //! ```text
 //! let t: (f32, i64) = if c: (f32, i64) then          let <a: f32, i: i64> = if c: <f32, i64> then <x, 1i64>
@@ -12,17 +12,20 @@
 //! It stands before views, which take tuples apart that are known. Elaboration gives the results of branches in parts, so that a
 //! program that comes back as source has them so too.
 //!
-//! Removes: results of branches that are tuples. Introduces: tuples of their parts.
+//! `unzip (map (\x -> (a, b)) xs)` is one map with two results, as `horizontal` makes them. A level that stands on it stays.
+//!
+//! Removes: results of branches, and of such maps, that are tuples. Introduces: tuples of their parts.
 
 use crate::{Log, Pass};
 use almach_base::Span;
 use almach_core::build::{Builder, enter_pattern};
-use almach_core::visit::{WalkMut, walk_function_mut, walk_stmt_mut};
-use almach_core::{Atom, Body, Exp, Param, Pattern, Program, ResultType, Stmt, Type};
+use almach_core::visit::{UseCounts, WalkMut, walk_function_mut, walk_stmt_mut};
+use almach_core::{Atom, Body, Dim, Exp, Op, Param, Pattern, Program, ResultType, Stmt, Type};
+use almach_prim::{Annotation, Prim};
 
 pub const PASS: Pass = Pass {
     name: "split-results",
-    description: "gives results of branches that are tuples in parts",
+    description: "gives results of branches and maps that are tuples in parts",
     run,
 };
 
@@ -31,8 +34,12 @@ pub fn run(mut program: Program, _: &mut Log) -> Program {
     for function in &program.functions {
         builder.enter_function(function);
     }
-    let mut split = Split { builder };
+    let mut split = Split {
+        builder,
+        uses: UseCounts::default(),
+    };
     for function in &mut program.functions {
+        split.uses = UseCounts::of_function(function);
         walk_function_mut(&mut split, function);
     }
     program.next_var = split.builder.supply.next_var();
@@ -41,11 +48,14 @@ pub fn run(mut program: Program, _: &mut Log) -> Program {
 
 struct Split {
     builder: Builder,
+    /// In the function at hand.
+    uses: UseCounts,
 }
 
 impl WalkMut for Split {
     fn body(&mut self, body: &mut Body) {
         let mut stmts = Vec::with_capacity(body.stmts.len());
+        let unzipped: Vec<Atom> = body.stmts.iter().filter_map(unzipped).collect();
         for mut stmt in std::mem::take(&mut body.stmts) {
             walk_stmt_mut(self, &mut stmt);
             let mut after = Vec::new();
@@ -66,6 +76,9 @@ impl WalkMut for Split {
                     let bodies = arms.iter_mut().map(|arm| &mut arm.body).chain(default);
                     self.split(bodies.collect(), result, &mut stmt.pattern, span, &mut after);
                 }
+                Exp::Op(op) if op.prim == Prim::Map => {
+                    after.extend(self.split_map(op, &mut stmt.pattern, &unzipped, span));
+                }
                 _ => {}
             }
             stmts.push(stmt);
@@ -73,6 +86,14 @@ impl WalkMut for Split {
             stmts.extend(after.into_iter().rev());
         }
         body.stmts = stmts;
+    }
+}
+
+/// What an `unzip` takes apart.
+fn unzipped(stmt: &Stmt) -> Option<Atom> {
+    match &stmt.exp {
+        Exp::Op(op) if op.prim == Prim::Unzip => op.args.first().cloned(),
+        _ => None,
     }
 }
 
@@ -107,6 +128,54 @@ impl Split {
             }
             after.push(self.stmt(whole, Exp::Tuple(atoms), span));
         }
+    }
+
+    /// A map of pairs that is only unzipped gives its arrays one by one; the statement that zips them again.
+    fn split_map(
+        &mut self,
+        op: &mut Op,
+        pattern: &mut Pattern,
+        unzipped: &[Atom],
+        span: Span,
+    ) -> Option<Stmt> {
+        let ([function], [whole]) = (op.functions.as_mut_slice(), pattern.values.as_slice()) else {
+            return None;
+        };
+        let ([Type::Tuple(types)], [_]) = (function.result.types.as_slice(), function.body.values.as_slice())
+        else {
+            return None;
+        };
+        let Type::Array(Dim::Size(size), element) = &whole.ty else {
+            return None;
+        };
+        let Type::Tuple(shown) = &**element else {
+            return None;
+        };
+        let is_unzipped = unzipped.contains(&Atom::Var(whole.var.clone())) && self.uses.of(&whole.var) == 1;
+        if !is_unzipped || types.len() != 2 || !function.result.context.is_empty() {
+            return None;
+        }
+        let (types, shown, size, whole) = (types.clone(), shown.clone(), size.clone(), whole.clone());
+        let values = self.parts(&mut function.body, 0, types.len(), span);
+        if values.len() != types.len() {
+            return None;
+        }
+        function.body.values = values;
+        function.result.types = types;
+        let row = |ty: Type| Type::Array(Dim::Size(size.clone()), Box::new(ty));
+        let arrays: Vec<Param> = shown
+            .into_iter()
+            .map(|ty| self.bound(whole.var.name.as_str(), row(ty)))
+            .collect();
+        let args = arrays.iter().map(|array| Atom::Var(array.var.clone())).collect();
+        pattern.values = arrays;
+        let zip = Exp::Op(Op {
+            prim: Prim::Zip,
+            annotation: Annotation::default(),
+            functions: Vec::new(),
+            args,
+        });
+        Some(self.stmt(whole, zip, span))
     }
 
     /// The components of a value of a body, taken apart at its end where they have no names.

@@ -733,3 +733,52 @@ fn a_gather_is_taken_over_by_what_takes_its_elements() {
         "#]],
     );
 }
+
+#[test]
+fn maps_side_by_side_are_one() {
+    rewritten(
+        &["horizontal-fusion", "copy-propagation"],
+        "fun f {n} (xs: [n]i32, ys: [n]i32, c: i32): <[n]i32, [n]i32> =
+           let a: [n]i32 = map (\\(x: i32): i32 -> let t: i32 = x * c in t) xs
+           let d: i32 = c + 1i32
+           let b: [n]i32 = map (\\(y: i32, x2: i32): i32 -> let u: i32 = x2 - y in u) ys xs
+           in <a, b>",
+        expect![[r#"
+            fun f {n} (xs: [n]i32, ys: [n]i32, c: i32): <[n]i32, [n]i32> =
+              let <a: [n]i32, b: [n]i32> = map (\(x: i32, y: i32): <i32, i32> ->
+                let t: i32 = x * c
+                let u: i32 = x - y
+                in <t, u>) xs ys
+              let d: i32 = c + 1i32
+              in <a, b>
+        "#]],
+    );
+}
+
+/// Maps that need what comes between, that may vanish in a reduction, that can fail or that print.
+#[test]
+fn maps_that_are_not_side_by_side_stay() {
+    unchanged(
+        &["horizontal-fusion"],
+        "fun f {n} (xs: [n]i32, c: i32): <[n]i32, [n]i32> =
+           let a: [n]i32 = map (\\(x: i32): i32 -> let t: i32 = x * c in t) xs
+           let d: i32 = c + 1i32
+           let b: [n]i32 = map (\\(y: i32): i32 -> let u: i32 = y - d in u) xs
+           in <a, b>",
+    );
+    unchanged(
+        &["horizontal-fusion"],
+        "fun f {n} (xs: [n]i32): <[n]i32, i32> =
+           let a: [n]i32 = map (\\(x: i32): i32 -> let t: i32 = x * 2i32 in t) xs
+           let b: [n]i32 = map (\\(y: i32): i32 -> let u: i32 = y - 1i32 in u) xs
+           let s: i32 = reduce (\\(p: i32, q: i32): i32 -> let r: i32 = p + q in r) 0i32 b
+           in <a, s>",
+    );
+    unchanged(
+        &["horizontal-fusion"],
+        "fun f {n} (xs: [n]i32, c: i32): <[n]i32, [n]i32> =
+           let a: [n]i32 = map (\\(x: i32): i32 -> let t: i32 = x * c in t) xs
+           let b: [n]i32 = map (\\(y: i32): i32 -> let u: i32 = y / c in u) xs
+           in <a, b>",
+    );
+}

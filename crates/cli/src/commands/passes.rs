@@ -1,13 +1,41 @@
-//! `almach passes`: the rewrites, in the order they first run.
+//! `almach passes`: what every program goes through, in order.
 
 use crate::failure::Outcome;
 use crate::terminal;
-use almach_driver::back::{PASSES, pass_order};
+use almach_driver::back::pass_order;
+
+/// What makes Core of a typed program (NOVA's basic passes): a program without them has no meaning to later rooms.
+const ALWAYS: &[(&str, &str)] = &[
+    (
+        "monomorphisation",
+        "makes one copy of a function per type it is used at",
+    ),
+    (
+        "built-in-conversion",
+        "gives built-ins all their arguments and names the parameters of their functions",
+    ),
+    (
+        "closure-conversion",
+        "passes functions that are known to their calls, and makes data of those that are not",
+    ),
+    ("let-flattening", "makes one flat list of bindings of nested ones"),
+];
 
 pub fn run() -> Outcome {
-    let width = PASSES.iter().map(|pass| pass.name.len()).max().unwrap_or(0);
-    for pass in pass_order() {
-        terminal::say(&format!("{:<width$}  {}", pass.name, pass.description));
-    }
+    let rewrites = pass_order();
+    let names = ALWAYS.iter().map(|(name, _)| name.len());
+    let width = names.chain(rewrites.iter().map(|pass| pass.name.len())).max();
+    let show = |name: &str, description: &str| {
+        terminal::say(&format!(
+            "  {name:<width$}  {description}",
+            width = width.unwrap_or(0)
+        ));
+    };
+    terminal::say("on the way to Core, always:");
+    ALWAYS
+        .iter()
+        .for_each(|(name, description)| show(name, description));
+    terminal::say("rewrites of Core, again while they find work; `--without NAME` leaves one out:");
+    rewrites.iter().for_each(|pass| show(pass.name, pass.description));
     Outcome::Done
 }
