@@ -149,3 +149,62 @@ fn a_wrong_signature_is_an_error() {
         assert!(error.contains("conflicting types"), "{backend}: {error}");
     }
 }
+
+#[test]
+fn shared_libraries_are_found_where_they_were_linked() {
+    let folder = Folder::new();
+    let program = "foreign half : i64 -> i64\nentry main (x: i64): i64 = half x\n";
+    folder.write("main.alm", program.as_bytes());
+    let whole = "#include <stdint.h>\nvoid half(int64_t *r, int64_t x) { *r = x / 2; }\n";
+    let broken =
+        "#include <stdint.h>\nvoid nowhere(void);\nvoid half(int64_t *r, int64_t x) { nowhere(); *r = x; }\n";
+    for (name, text) in [("whole", whole), ("broken", broken)] {
+        let source = folder.write(&format!("{name}.c"), text.as_bytes());
+        let compiled = std::process::Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".into()))
+            .args(["-shared", "-fPIC", "-o"])
+            .arg(folder.path().join(format!("{name}.so")))
+            .arg(source)
+            .status()
+            .unwrap();
+        assert!(compiled.success());
+    }
+    for backend in BACKENDS {
+        assert_eq!(
+            run(&folder, backend, &["10", "--link", "whole.so"]).0,
+            "5\n",
+            "{backend}"
+        );
+        let args = [
+            "run",
+            "main.alm",
+            "10",
+            "--link",
+            "broken.so",
+            "--backend",
+            backend,
+        ];
+        let output = almach(folder.path(), &strings(&args));
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            error.contains("E0817") && error.contains("nowhere"),
+            "{backend}: {error}"
+        );
+    }
+}
+
+#[test]
+fn running_out_of_memory_is_reported_at_the_operation() {
+    let folder = Folder::new();
+    let program =
+        "entry main (n: i64): i64 =\n  let a = scan (+) 0 (map (+ 1) (iota n))\n  in a[0] + a[n - 1]\n";
+    folder.write("main.alm", program.as_bytes());
+    for backend in BACKENDS {
+        let args = ["run", "main.alm", "100000000000000", "--backend", backend];
+        let output = almach(folder.path(), &strings(&args));
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            error.contains("E0812") && error.contains("main.alm:2:"),
+            "{backend}: {error}"
+        );
+    }
+}

@@ -44,7 +44,7 @@ impl Library {
             Ok(loaded) => Ok(Library { loaded, interface }),
             Err(why) => match missing_symbol(&why, &interface) {
                 Some((name, span)) => Err(not_linked(name, *span)),
-                None => Err(bug(format!("a compiled program does not load: {why}"))),
+                None => Err(does_not_load(&why, &interface)),
             },
         }
     }
@@ -136,6 +136,18 @@ fn not_linked(name: &Name, span: Span) -> Box<Diagnostic> {
     let message = format!("the foreign function `{name}` is not linked");
     let help = "give the C file or the library that defines it: `--link FILE.c`";
     Box::new(Diagnostic::error(FOREIGN_FAILED, span, message).help(help))
+}
+
+/// A program that calls nothing of the user's has nothing to load but what Almach made.
+fn does_not_load(why: &str, interface: &Interface) -> Box<Diagnostic> {
+    match interface.foreign.first() {
+        None => bug(format!("a compiled program does not load: {why}")),
+        Some((name, span)) => {
+            let message = format!("what is linked for `{name}` does not load: {why}");
+            let help = "a library that is linked must be complete: link what it needs as well";
+            Box::new(Diagnostic::error(FOREIGN_FAILED, *span, message).help(help))
+        }
+    }
 }
 
 #[track_caller]

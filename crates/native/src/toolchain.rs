@@ -7,6 +7,7 @@ use crate::cache;
 use almach_base::codes::cli as codes;
 use almach_base::{Diagnostic, Span};
 use almach_emit::{CSource, Target};
+use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -202,7 +203,7 @@ impl Toolchain {
         }
         let output = command
             .arg(&source_path)
-            .args(links)
+            .args(links.iter().flat_map(|link| linked(link)))
             .arg("-o")
             .arg(&partial)
             .arg("-lm")
@@ -222,6 +223,20 @@ impl Toolchain {
         let mut command = Command::new(program);
         command.args(rest);
         command
+    }
+}
+
+/// What is said of a file to the linker. A shared library is found, when the program runs, where it was when it was linked.
+fn linked(link: &Path) -> Vec<OsString> {
+    let name = link.file_name().unwrap_or_default().to_string_lossy();
+    let is_shared = name.ends_with(".so") || name.contains(".so.") || name.ends_with(".dylib");
+    match (is_shared && !is_library_name(link), std::path::absolute(link)) {
+        (true, Ok(path)) => {
+            let mut option = OsString::from("-Wl,-rpath,");
+            option.push(path.parent().unwrap_or(&path));
+            vec![path.into_os_string(), option]
+        }
+        _ => vec![link.as_os_str().to_owned()],
     }
 }
 

@@ -91,6 +91,9 @@ impl Wrapper<'_> {
     }
 
     fn allocate(&mut self) {
+        // The last thing a function does is what its result is for.
+        let last = self.function.body.stmts.last();
+        let span = last.map_or(self.span, |stmt| stmt.span);
         for (buffer, size) in std::mem::take(&mut self.known) {
             // A negative size is found by the function itself, which knows where it comes from.
             let size = match size.as_constant() {
@@ -106,11 +109,7 @@ impl Wrapper<'_> {
                     Index::var(name)
                 }
             };
-            self.body.push(Stmt::Alloc {
-                buffer,
-                size,
-                span: self.span,
-            });
+            self.body.push(Stmt::Alloc { buffer, size, span });
         }
     }
 }
