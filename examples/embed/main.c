@@ -21,7 +21,7 @@ int main(void) {
     printf("%g ", weighed[i]);
   }
   printf("sum %g\n", sum);
-  blend_release(weighed);
+  blend_release(ctx, weighed);
   blend_free(ctx);
   return 0;
 }

@@ -32,7 +32,8 @@ int main() {
     std::cerr << (ctx ? blend_error(ctx.get()) : "no memory") << "\n";
     return 1;
   }
-  const std::unique_ptr<float, void (*)(void *)> weighed(block, blend_release);
+  const auto give_back = [&ctx](float *block) { blend_release(ctx.get(), block); };
+  const std::unique_ptr<float, decltype(give_back)> weighed(block, give_back);
   for (int64_t i = 0; i < size; i++) {
     std::cout << weighed.get()[i] << " ";
   }

@@ -18,7 +18,7 @@ unsafe extern "C" {
     fn blend_new() -> *mut Context;
     fn blend_free(ctx: *mut Context);
     fn blend_error(ctx: *mut Context) -> *const c_char;
-    fn blend_release(block: *mut c_void);
+    fn blend_release(ctx: *mut Context, block: *mut c_void);
     fn blend_main(
         ctx: *mut Context,
         x_size: i64,
@@ -74,7 +74,7 @@ fn blend(xs: &[f32], limit: f32) -> Result<(Vec<f32>, f32), String> {
         let result = match status {
             0 => {
                 let weighed = (0..size as usize).map(|i| *block.add(i)).collect();
-                blend_release(block.cast());
+                blend_release(ctx, block.cast());
                 Ok((weighed, sum))
             }
             _ => Err(CStr::from_ptr(blend_error(ctx)).to_string_lossy().into_owned()),

@@ -43,12 +43,12 @@ pub fn canonical_text(program: &Program) -> String {
 fn order(procs: &[(String, Vec<Token>)], numbers: &HashMap<&str, usize>) -> Vec<usize> {
     let calls: Vec<Vec<usize>> = procs
         .iter()
-        .map(|(own, tokens)| {
-            let names = tokens.iter().filter_map(|token| match token {
-                Token::Ident(name) if name != own => numbers.get(name.as_str()).copied(),
+        .map(|(_, tokens)| {
+            let callees = tokens.windows(2).filter_map(|pair| match pair {
+                [Token::Ident(call), Token::Ident(name)] if call == "call" => numbers.get(name.as_str()),
                 _ => None,
             });
-            names.collect()
+            callees.copied().collect()
         })
         .collect();
     let called: HashSet<usize> = calls.iter().flatten().copied().collect();
@@ -70,13 +70,16 @@ fn procedure(tokens: &[Token], places: &HashMap<&str, usize>, out: &mut String) 
     let mut names: HashMap<&str, usize> = HashMap::new();
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
+        let before = at.checked_sub(1).and_then(|before| tokens.get(before));
+        // A variable may be called as some procedure is.
+        let names_procedure = matches!(before, Some(Token::Ident(word)) if word == "call" || word == "proc");
         at += 1;
         match token {
             Token::Ident(word) if KEYWORDS.contains(&word.as_str()) => {
                 let _ = write!(out, "{word} ");
             }
             Token::Ident(word) => {
-                let _ = match places.get(word.as_str()) {
+                let _ = match places.get(word.as_str()).filter(|_| names_procedure) {
                     Some(place) => write!(out, "p{place} "),
                     None => {
                         let next = names.len();

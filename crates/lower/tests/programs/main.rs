@@ -38,9 +38,6 @@ const EXCEPTIONS: &[&str] = &[
     "negative_size_is_an_error",
     // An empty range has a negative size to the types.
     "operators/ranges",
-    // They need functions in C, which the tests of the command line link.
-    "programs/foreign",
-    "examples/foreign",
 ];
 
 /// Programs on more than a hundred thousand elements, or as many calls: they take an interpreter that records every
@@ -86,7 +83,10 @@ fn cases() -> Vec<Case> {
         if compiled.result.is_err() {
             compiled = compile(&name, &root, &text, Calls::Succeeding);
         }
-        if let Ok(program) = compiled.result {
+        // Functions of C are linked by the tests of the command line.
+        if let Ok(program) = compiled.result
+            && program.foreign.is_empty()
+        {
             let mut log = almach_rewrite::Log::default();
             let program = almach_rewrite::run(program, almach_rewrite::pipelines::STANDARD, &mut log)
                 .unwrap_or_else(|failure| panic!("{name}: {}", failure.diagnostic.title));
