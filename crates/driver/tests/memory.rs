@@ -201,7 +201,7 @@ fn corpus(folders: &[&str]) -> Tally {
             let Some(path) = files.get(at) else {
                 break;
             };
-            let each = if full || at % 4 == 0 {
+            let each = if full || at.is_multiple_of(4) {
                 Each::Pass
             } else {
                 Each::Program
