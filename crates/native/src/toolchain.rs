@@ -177,7 +177,8 @@ impl Toolchain {
             processor(),
         ];
         for link in links {
-            parts.push(link.display().to_string().into_bytes());
+            // What is made refers to a shared library by where it is.
+            parts.extend(linked(link).into_iter().map(OsString::into_encoded_bytes));
             if !is_library_name(link) {
                 parts.push(std::fs::read(link).map_err(|error| unreadable(link, &error))?);
             }
