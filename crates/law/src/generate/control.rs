@@ -1,5 +1,6 @@
 //! Expressions of every type: bindings, branches, loops, functions, projections.
 
+use super::levels::Around;
 use super::{BOOL, Generator, I64};
 use crate::node;
 use crate::tree::{Node, Size, Ty, constructor};
@@ -175,9 +176,11 @@ impl Generator {
         };
         let name = "step@".to_owned();
         self.scope = vec![("k".to_owned(), I64), ("x".to_owned(), param.clone())];
-        let stop = self.expr(&result, 2);
-        let next = self.expr(&param, 2);
-        let after = self.with("r", &result, |this| this.expr(&result, 2));
+        // It is called inside any level.
+        let (stop, next, after) = self.inside(Around::Vec, |this| {
+            let (stop, next) = (this.expr(&result, 2), this.expr(&param, 2));
+            (stop, next, this.with("r", &result, |this| this.expr(&result, 2)))
+        });
         let call = match self.rng.below(3) {
             0 => format!("{name} (k - 1) {}", next.text()),
             _ => format!("(let r = {name} (k - 1) {} in {})", next.text(), after.text()),
