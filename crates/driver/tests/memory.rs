@@ -3,61 +3,21 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+mod support;
+
 use almach_base::FileId;
 use almach_core::check::Checked;
 use almach_core::{Program, Size, Var};
 use almach_driver::back::{self, Machine};
-use almach_driver::{Extra, Files, front, load, tests};
 use almach_mem::check::check;
 use almach_mem::heap::{Heap, Validity};
 use almach_mem::{Annotated, Memory, Storage, annotated_to_string, introduce, parse_annotated};
 use almach_mem::{passes, plan};
 use almach_value::{ArrayValue, Buffer, Value};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-struct Disk(PathBuf);
-
-impl Files for Disk {
-    fn read(&self, path: &str) -> Result<String, String> {
-        std::fs::read_to_string(self.0.join(path)).map_err(|error| error.to_string())
-    }
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn collect(folder: &Path, into: &mut Vec<PathBuf>) {
-    let mut entries: Vec<PathBuf> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    entries.sort();
-    for path in entries {
-        if path.is_dir() {
-            collect(&path, into);
-        } else if path.extension().is_some_and(|extension| extension == "alm") {
-            into.push(path);
-        }
-    }
-}
-
-/// The file in Core, with the calls of its tests as entries.
-fn core_of(name: &str, text: &str) -> Option<Checked<Program>> {
-    let loaded = load(name, text, &Disk(root()));
-    let calls = tests::calls(&loaded);
-    let extras: Vec<Extra> = calls
-        .iter()
-        .zip(1..)
-        .map(|(call, number)| Extra {
-            name: format!("test_{number}").into(),
-            ..call.extra()
-        })
-        .collect();
-    front(loaded, extras).core().ok()
-}
+use support::{collect, core_of, root};
 
 #[derive(Default)]
 struct Tally {
