@@ -14,7 +14,8 @@ use almach_driver::source::{source_of, strategy_of_source};
 use almach_imp::canonical::canonical_text;
 use almach_syntax::format_file;
 use almach_value::print::{Extent, print};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use support::{collect, core_of, root};
 
 fn imp_text(strategy: &Checked<Program>) -> Option<String> {
@@ -83,39 +84,49 @@ fn other_values(first: &Program, second: &Program) -> Option<String> {
     None
 }
 
+/// What is wrong with the programs of some files, and how many there are.
+fn check(paths: &Mutex<Vec<PathBuf>>) -> (usize, usize) {
+    let (mut failures, mut count) = (0, 0);
+    loop {
+        let Some(path) = paths.lock().unwrap().pop() else {
+            return (failures, count);
+        };
+        let name = path.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let Some(core) = core_of(&name, &text) else {
+            continue;
+        };
+        for machine in [Machine::Sequential, Machine::Threads] {
+            count += 1;
+            if let Some(wrong) = wrong(core.clone(), machine) {
+                eprintln!("{name} ({machine:?}): {wrong}");
+                failures += 1;
+                break;
+            }
+        }
+    }
+}
+
 #[test]
 fn every_program() {
     let wanted = std::env::var("ALMACH_PROGRAM").unwrap_or_default();
     let mut paths = Vec::new();
     collect(&root().join("examples"), &mut paths);
     collect(&root().join("tests/programs"), &mut paths);
-    let work = move || {
-        let mut failures = 0;
-        let mut count = 0;
-        for path in paths {
-            let name = path.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
-            if !name.contains(&wanted) {
-                continue;
-            }
-            let text = std::fs::read_to_string(&path).unwrap();
-            for machine in [Machine::Sequential, Machine::Threads] {
-                let Some(core) = core_of(&name, &text) else {
-                    continue;
-                };
-                count += 1;
-                if let Some(wrong) = wrong(core, machine) {
-                    eprintln!("{name} ({machine:?}): {wrong}");
-                    failures += 1;
-                    break;
-                }
-            }
-        }
-        (failures, count)
-    };
-    let thread = std::thread::Builder::new()
-        .stack_size(256 << 20)
-        .spawn(work)
-        .unwrap();
-    let (failures, count) = thread.join().unwrap();
+    paths.retain(|path| path.to_string_lossy().contains(&wanted));
+    let paths = Mutex::new(paths);
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let (failures, count) = std::thread::scope(|scope| {
+        let work = |_| {
+            let worker = std::thread::Builder::new().stack_size(256 << 20);
+            worker.spawn_scoped(scope, || check(&paths)).unwrap()
+        };
+        let workers: Vec<_> = (0..workers).map(work).collect();
+        let found = workers.into_iter().map(|worker| worker.join().unwrap());
+        found.fold((0, 0), |(failures, count), (more, others)| {
+            (failures + more, count + others)
+        })
+    });
     assert_eq!(failures, 0, "of {count}");
+    assert!(count > 0 || !wanted.is_empty(), "there are no programs");
 }

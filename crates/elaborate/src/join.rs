@@ -301,13 +301,25 @@ impl<'a> Elaborator<'a> {
         known_outside: &dyn Fn(&Var) -> bool,
         span: Span,
     ) -> Res<(ResultType, Vec<Atom>)> {
+        self.declare_open(atoms, known_outside, &[], span)
+    }
+
+    /// The same, where some dimensions, counted in the order of the types, are in the context whoever knows them.
+    pub(crate) fn declare_open(
+        &mut self,
+        atoms: &[Atom],
+        known_outside: &dyn Fn(&Var) -> bool,
+        open: &[bool],
+        span: Span,
+    ) -> Res<(ResultType, Vec<Atom>)> {
+        let mut open = open.iter().copied();
         let mut context: Vec<(Var, Size)> = Vec::new();
         let mut types = Vec::with_capacity(atoms.len());
         for atom in atoms {
             let ty = self.type_of(atom, span)?;
             let builder = &mut self.builder;
-            types.push(ty.map_dims(&mut |dim| match dim {
-                Dim::Size(size) if !size.occurrences().all(known_outside) => {
+            types.push(ty.map_dims(&mut |dim| match (open.next().unwrap_or(false), dim) {
+                (is_open, Dim::Size(size)) if is_open || !size.occurrences().all(known_outside) => {
                     let known = context.iter().find(|(_, known)| known == size);
                     let var = match known {
                         Some((var, _)) => var.clone(),
@@ -319,7 +331,7 @@ impl<'a> Elaborator<'a> {
                     };
                     Dim::Size(Size::var(var))
                 }
-                Dim::Size(_) | Dim::Jagged => dim.clone(),
+                (_, Dim::Size(_) | Dim::Jagged) => dim.clone(),
             }));
         }
         let (context, sizes): (Vec<Var>, Vec<Size>) = context.into_iter().unzip();

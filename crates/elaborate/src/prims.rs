@@ -1,6 +1,6 @@
 //! Primitives with their functions in place.
 
-use crate::conform::Sizes;
+use crate::conform::{Place, Sizes};
 use crate::emit::Moment;
 use crate::errors::bug;
 use crate::expr::accepted;
@@ -345,7 +345,8 @@ impl<'a> Elaborator<'a> {
                 let value = self.conform(value, ty, Sizes::WhereLocal(since), span)?;
                 let atom = self.atom(&value, span)?;
                 let known = |var: &Var| since.is_after(var);
-                let (result, sizes) = self.declare_result(std::slice::from_ref(&atom), &known, span)?;
+                let own = unknown_dims(&ty.ty);
+                let (result, sizes) = self.declare_open(std::slice::from_ref(&atom), &known, &own, span)?;
                 Ok((result, sizes, atom))
             }
             Gives::Anything => {
@@ -566,4 +567,27 @@ fn take<'s, 'a, const N: usize>(args: &'s [Static<'a>], span: Span) -> Res<[&'s 
     let args: Vec<&Static<'a>> = args.iter().collect();
     args.try_into()
         .map_err(|_| bug(span, "a primitive with the wrong number of arguments"))
+}
+
+/// For every dimension of a row whether the type checker knows no size for it: such rows are jagged, even where Core knows.
+fn unknown_dims(ty: &Ty) -> Vec<bool> {
+    fn add(ty: &Ty, place: Place, dims: &mut Vec<bool>) {
+        match ty {
+            Ty::Array(extent, element) => {
+                dims.push(place == Place::Outermost && *extent == Extent::Unknown);
+                add(element, Place::BelowArray, dims);
+            }
+            Ty::Tuple(parts) => parts.iter().for_each(|part| add(part, place, dims)),
+            Ty::Record(fields) => fields.iter().for_each(|(_, part)| add(part, place, dims)),
+            Ty::Scalar(_)
+            | Ty::Vector(..)
+            | Ty::Data(..)
+            | Ty::Node(..)
+            | Ty::Reference
+            | Ty::Function(_) => {}
+        }
+    }
+    let mut dims = Vec::new();
+    add(ty, Place::Outermost, &mut dims);
+    dims
 }

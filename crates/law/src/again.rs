@@ -58,8 +58,15 @@ impl Again {
         };
         let text = |program: &Checked<Core>| {
             let entry = program.entries.iter().find(|found| &*found.name == entry);
-            let lowered = entry.and_then(|entry| back::lowered(program, &[entry]).ok());
-            lowered.map(|lowered| canonical_text(lowered.imp.program()))
+            let lowered = entry.map(|entry| back::lowered(program, &[entry]));
+            match lowered {
+                Some(Ok(lowered)) => canonical_text(lowered.imp.program()),
+                Some(Err(problems)) => problems
+                    .iter()
+                    .map(|problem| format!("{}\n", problem.title))
+                    .collect(),
+                None => "no entry point".to_owned(),
+            }
         };
         let (first, second) = (text(strategy), text(again));
         match first == second {
@@ -69,8 +76,8 @@ impl Again {
                 kind: Kind::Differs,
                 details: format!(
                     "compiled again, its source gives another Imp:\n{}\n---\n{}\n--- source\n{}",
-                    first.unwrap_or_else(|| "none".to_owned()),
-                    second.unwrap_or_else(|| "none".to_owned()),
+                    first,
+                    second,
                     source_of(strategy)
                 ),
             }),

@@ -30,8 +30,8 @@ pub const PASS: Pass = Pass {
     run,
 };
 
-/// So many arrays are written by one loop: the strategy program is source too, which has `unzip` for pairs.
-const MOST_RESULTS: usize = 2;
+/// So many arrays are written by one loop: a processor follows few streams of writes.
+const MOST_RESULTS: usize = 4;
 
 pub fn run(mut program: Program, log: &mut Log) -> Program {
     let facts = Facts::of(&program);

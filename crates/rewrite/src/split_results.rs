@@ -12,7 +12,8 @@
 //! It stands before views, which take tuples apart that are known. Elaboration gives the results of branches in parts, so that a
 //! program that comes back as source has them so too.
 //!
-//! `unzip (map (\x -> (a, b)) xs)` is one map with two results, as `horizontal` makes them. A level that stands on it stays.
+//! `unzip (map (\x -> (a, b)) xs)` is one map with two results, as `horizontal` makes them; where `b` is a pair whose array is
+//! unzipped again there are three, and so on. A level that stands on the map stays.
 //!
 //! Removes: results of branches, and of such maps, that are tuples. Introduces: tuples of their parts.
 
@@ -20,7 +21,7 @@ use crate::{Log, Pass};
 use almach_base::Span;
 use almach_core::build::{Builder, enter_pattern};
 use almach_core::visit::{UseCounts, WalkMut, walk_function_mut, walk_stmt_mut};
-use almach_core::{Atom, Body, Dim, Exp, Op, Param, Pattern, Program, ResultType, Stmt, Type};
+use almach_core::{Atom, Body, Dim, Exp, Lambda, Op, Param, Pattern, Program, ResultType, Stmt, Type};
 use almach_prim::{Annotation, Prim};
 
 pub const PASS: Pass = Pass {
@@ -77,7 +78,7 @@ impl WalkMut for Split {
                     self.split(bodies.collect(), result, &mut stmt.pattern, span, &mut after);
                 }
                 Exp::Op(op) if op.prim == Prim::Map => {
-                    after.extend(self.split_map(op, &mut stmt.pattern, &unzipped, span));
+                    self.split_map(op, &mut stmt.pattern, &unzipped, span, &mut after);
                 }
                 _ => {}
             }
@@ -130,19 +131,40 @@ impl Split {
         }
     }
 
-    /// A map of pairs that is only unzipped gives its arrays one by one; the statement that zips them again.
+    /// Arrays of pairs that a map gives and that are only unzipped are given one by one; the statements that zip them again.
     fn split_map(
         &mut self,
         op: &mut Op,
         pattern: &mut Pattern,
         unzipped: &[Atom],
         span: Span,
-    ) -> Option<Stmt> {
-        let ([function], [whole]) = (op.functions.as_mut_slice(), pattern.values.as_slice()) else {
-            return None;
+        after: &mut Vec<Stmt>,
+    ) {
+        let [function] = op.functions.as_mut_slice() else {
+            return;
         };
-        let ([Type::Tuple(types)], [_]) = (function.result.types.as_slice(), function.body.values.as_slice())
-        else {
+        if !function.result.context.is_empty() {
+            return;
+        }
+        let mut at = 0;
+        while at < function.result.types.len() {
+            match self.split_rows(function, pattern, at, unzipped, span) {
+                Some(zip) => after.push(zip),
+                None => at += 1,
+            }
+        }
+    }
+
+    /// One of the arrays of a map in two; the statement that zips them again.
+    fn split_rows(
+        &mut self,
+        function: &mut Lambda,
+        pattern: &mut Pattern,
+        at: usize,
+        unzipped: &[Atom],
+        span: Span,
+    ) -> Option<Stmt> {
+        let (Type::Tuple(types), whole) = (function.result.types.get(at)?, pattern.values.get(at)?) else {
             return None;
         };
         let Type::Array(Dim::Size(size), element) = &whole.ty else {
@@ -152,23 +174,23 @@ impl Split {
             return None;
         };
         let is_unzipped = unzipped.contains(&Atom::Var(whole.var.clone())) && self.uses.of(&whole.var) == 1;
-        if !is_unzipped || types.len() != 2 || !function.result.context.is_empty() {
+        if !is_unzipped || types.len() != 2 {
             return None;
         }
         let (types, shown, size, whole) = (types.clone(), shown.clone(), size.clone(), whole.clone());
-        let values = self.parts(&mut function.body, 0, types.len(), span);
+        let values = self.parts(&mut function.body, at, types.len(), span);
         if values.len() != types.len() {
             return None;
         }
-        function.body.values = values;
-        function.result.types = types;
+        function.body.values.splice(at..=at, values);
+        function.result.types.splice(at..=at, types);
         let row = |ty: Type| Type::Array(Dim::Size(size.clone()), Box::new(ty));
         let arrays: Vec<Param> = shown
             .into_iter()
             .map(|ty| self.bound(whole.var.name.as_str(), row(ty)))
             .collect();
         let args = arrays.iter().map(|array| Atom::Var(array.var.clone())).collect();
-        pattern.values = arrays;
+        pattern.values.splice(at..=at, arrays);
         let zip = Exp::Op(Op {
             prim: Prim::Zip,
             annotation: Annotation::default(),

@@ -5,7 +5,6 @@ use crate::names::INNER_SIZE;
 use crate::scalars::{constant, quoted};
 use crate::types::{Unnamed, Writing};
 use almach_core::{Atom, Body, Dim, Exp, Param, Size, Stmt, Type, Var};
-use almach_prim::Prim;
 use std::fmt::Write;
 
 /// Whether a chain of `let`s is waiting for its `in`.
@@ -74,30 +73,12 @@ impl Printer<'_> {
             .iter()
             .map(|value| self.names.var(&value.var).to_owned())
             .collect();
-        put!(out, "let {}{} = ", several(&names), self.written_type(stmt));
+        put!(out, "let {} = ", several(&names));
         self.exp(&stmt.exp, &stmt.pattern, out);
         out.push('\n');
         for line in self.size_names(&stmt.pattern.context, &stmt.pattern.values) {
             put!(out, "{line}\n");
         }
-    }
-
-    /// The type of rows that are jagged although they might all have one size: what a function gives does not tell.
-    fn written_type(&self, stmt: &Stmt) -> String {
-        let ([value], Exp::Op(op)) = (stmt.pattern.values.as_slice(), &stmt.exp) else {
-            return String::new();
-        };
-        let jagged =
-            matches!(&value.ty, Type::Array(_, row) if matches!(&**row, Type::Array(Dim::Jagged, _)));
-        if op.prim != Prim::Map || !jagged {
-            return String::new();
-        }
-        let writing = Writing {
-            hidden: &|_| true,
-            unnamed: Unnamed::Inferred,
-        };
-        let ty = self.ty(&value.ty, None, &writing);
-        ty.map_or(String::new(), |ty| format!(": {ty}"))
     }
 
     /// Definitions of the sizes that values show and that are needed by name.

@@ -56,13 +56,28 @@ impl Taken {
         }
     }
 
-    /// The name itself where it is free, else with a number.
+    /// The name as it is where it is free: others know what it names by it.
+    fn keep(&mut self, name: &str, initial: Initial) -> String {
+        let whole = identifier(name, initial);
+        match self.is_free(&whole) {
+            true => {
+                self.names.insert(whole.clone());
+                whole
+            }
+            false => self.take(name, initial),
+        }
+    }
+
+    fn is_free(&self, name: &str) -> bool {
+        !is_keyword(name) && !self.names.contains(name)
+    }
+
+    /// The name itself, without a number that was added before, where it is free, else with a number.
     fn take(&mut self, name: &str, initial: Initial) -> String {
-        let stem = identifier(name, initial);
-        let is_free = |taken: &Taken, name: &str| !is_keyword(name) && !taken.names.contains(name);
+        let stem = identifier(without_number(name), initial);
         let mut chosen = stem.clone();
         let mut number = self.asked.get(&stem).copied().unwrap_or(1);
-        while !is_free(self, &chosen) {
+        while !self.is_free(&chosen) {
             number += 1;
             chosen = format!("{stem}_{number}");
         }
@@ -72,22 +87,23 @@ impl Taken {
     }
 }
 
-/// The name with nothing in it that an identifier cannot have, and without a number that was added before.
+fn without_number(name: &str) -> &str {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    match stem.strip_suffix('_') {
+        Some(stem) if !stem.is_empty() && stem.len() + 1 < name.len() => stem,
+        _ => name,
+    }
+}
+
+/// The name with nothing in it that an identifier cannot have.
 fn identifier(name: &str, initial: Initial) -> String {
-    let mut clean: String = name
+    let clean: String = name
         .chars()
         .map(|c| {
             let fits = c.is_ascii_alphanumeric() || c == '_' || c == '\'';
             if fits { c } else { '_' }
         })
         .collect();
-    let stem = clean.trim_end_matches(|c: char| c.is_ascii_digit());
-    if let Some(stem) = stem.strip_suffix('_')
-        && !stem.is_empty()
-        && stem.len() + 1 < clean.len()
-    {
-        clean = stem.to_owned();
-    }
     let first = clean.chars().next().unwrap_or('_');
     match initial {
         Initial::Small if first.is_ascii_lowercase() => clean,
@@ -141,7 +157,7 @@ impl Names {
         taken.names.extend(foreign.iter().cloned());
         let entries = program.entries.iter();
         let entries: Vec<String> = entries
-            .map(|entry| taken.take(&entry.name, Initial::Small))
+            .map(|entry| taken.keep(&entry.name, Initial::Small))
             .collect();
         taken.names.extend(prelude.iter().cloned());
         taken.names.insert(INNER_SIZE.to_owned());
@@ -166,7 +182,7 @@ impl Names {
         let vars = vars.vars;
         let mut types = Taken::new(&HashSet::new());
         let data = program.data.iter();
-        let data: Vec<String> = data.map(|def| types.take(&def.name, Initial::Capital)).collect();
+        let data: Vec<String> = data.map(|def| types.keep(&def.name, Initial::Capital)).collect();
         Names {
             vars,
             functions,

@@ -295,11 +295,16 @@ impl Printer<'_> {
                 self.lambda(function, out);
                 self.arguments(rest, out);
             }
-            (Prim::Map, [function], args) if pattern.values.len() > 1 => {
-                put!(out, "unzip ({name}");
-                self.lambda(function, out);
-                self.arguments(args, out);
-                out.push(')');
+            (Prim::Map, [function], args) => {
+                let results = pattern.values.len();
+                let mut map = name;
+                self.rows(function, &mut map);
+                self.arguments(args, &mut map);
+                match results {
+                    0 | 1 => out.push_str(&map),
+                    2 => put!(out, "unzip ({map})"),
+                    _ => out.push_str(&unzipped(&map, results)),
+                }
             }
             (_, functions, args) => {
                 out.push_str(&name);
@@ -310,6 +315,33 @@ impl Printer<'_> {
     }
 
     fn lambda(&self, lambda: &Lambda, out: &mut String) {
+        let result = self.tuple(&lambda.body.values);
+        self.lambda_giving(lambda, &result, out);
+    }
+
+    /// The function of a `map`. Rows that are jagged although all might have one size say so. Several are pairs of pairs, as
+    /// `unzip` takes them.
+    fn rows(&self, lambda: &Lambda, out: &mut String) {
+        let writing = Writing {
+            hidden: &|var| lambda.result.context.contains(var),
+            unnamed: Unnamed::Unknown,
+        };
+        let row = |(value, ty): (&Atom, &Type)| {
+            let mut is_open = false;
+            ty.for_each_dim(&mut |dim| {
+                is_open |= matches!(dim, Dim::Size(size) if size.occurrences().any(writing.hidden));
+            });
+            match self.ty(ty, None, &writing) {
+                Some(ty) if is_open => format!("({} : {ty})", self.atom(value)),
+                _ => self.atom(value),
+            }
+        };
+        let values = lambda.body.values.iter().zip(&lambda.result.types).map(row);
+        let pairs = values.rev().reduce(|pairs, value| format!("({value}, {pairs})"));
+        self.lambda_giving(lambda, &pairs.unwrap_or_else(|| several(&[])), out);
+    }
+
+    fn lambda_giving(&self, lambda: &Lambda, result: &str, out: &mut String) {
         out.push_str(" (\\");
         for (at, param) in lambda.params.iter().enumerate() {
             let blank = if at == 0 { "" } else { " " };
@@ -317,8 +349,7 @@ impl Printer<'_> {
         }
         out.push_str(" ->\n");
         let sizes = self.size_names(&lambda.context, &lambda.params);
-        let result = self.tuple(&lambda.body.values);
-        self.body_after(&sizes, &lambda.body, &result, out);
+        self.body_after(&sizes, &lambda.body, result, out);
         out.push(')');
     }
 
@@ -332,4 +363,18 @@ impl Printer<'_> {
         let parts: Vec<String> = parts.iter().map(part).collect();
         format!("[{}]", parts.join(", "))
     }
+}
+
+/// The arrays of a map that gives pairs of pairs, as one tuple.
+fn unzipped(map: &str, results: usize) -> String {
+    let mut text = "(".to_owned();
+    let mut pairs = format!("({map})");
+    for at in 0..results - 1 {
+        let rest = if at + 2 == results { "last" } else { "rest" };
+        put!(text, "let (array_{at}, {rest}) = unzip {pairs}\n");
+        pairs = "rest".to_owned();
+    }
+    let arrays: Vec<String> = (0..results - 1).map(|at| format!("array_{at}")).collect();
+    put!(text, "in ({}, last))", arrays.join(", "));
+    text
 }

@@ -15,13 +15,10 @@ pub(crate) struct Uses {
 /// Whether the source writes the type of a loop's state: it holds arrays whose sizes no iteration changes, which inference might
 /// not see.
 pub(crate) fn is_written(looped: &Loop, ty: &Type) -> bool {
-    let mut sizes = 0;
-    let mut changing = false;
-    ty.for_each_size_var(&mut |var| {
-        sizes += 1;
-        changing |= looped.context.iter().any(|(own, _)| own == var);
-    });
-    sizes > 0 && !changing
+    let (mut is_array, mut changing) = (false, false);
+    ty.for_each_dim(&mut |_| is_array = true);
+    ty.for_each_size_var(&mut |var| changing |= looped.context.iter().any(|(own, _)| own == var));
+    is_array && !changing
 }
 
 impl Uses {
