@@ -102,6 +102,14 @@ impl<V: Ord + Clone> Poly<V> {
         Poly::from_terms(terms.collect::<Option<Vec<_>>>()?)
     }
 
+    /// For `floor(x/d) + k` with a positive constant `d`: `x + k*d`, which is not negative exactly where this is not.
+    pub(crate) fn nonneg_without_quotient(&self) -> Option<Poly<V>> {
+        let (ratio, offset) = self.as_quotient_plus_constant()?;
+        ratio.divisor.as_constant().filter(|divisor| *divisor > 0)?;
+        let shift = ratio.divisor.checked_mul(&Poly::constant(offset))?;
+        ratio.dividend.checked_add(&shift)
+    }
+
     fn as_quotient_plus_constant(&self) -> Option<(&Ratio<V>, i64)> {
         let ((monomial, coefficient), rest) = self.terms().split_first()?;
         match (monomial.factors(), coefficient, rest) {

@@ -14,6 +14,7 @@
 
 mod display;
 mod division;
+mod models;
 mod poly;
 mod prove;
 mod ranges;

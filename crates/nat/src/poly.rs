@@ -1,7 +1,6 @@
 //! The normal form and its ring operations.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 use std::ops::{Add, Mul, Neg, Sub};
 use std::sync::Arc;
 
@@ -149,14 +148,37 @@ impl<V: Ord + Clone> Monomial<V> {
 
     /// None where a power would not fit.
     pub(crate) fn times(&self, other: &Monomial<V>) -> Option<Monomial<V>> {
-        let mut factors: BTreeMap<&Atom<V>, u32> = self.factors.iter().map(|(a, p)| (a, *p)).collect();
-        for (atom, power) in &other.factors {
-            let entry = factors.entry(atom).or_insert(0);
-            *entry = entry.checked_add(*power)?;
+        if other.is_one() {
+            return Some(self.clone());
         }
-        Some(Monomial {
-            factors: factors.into_iter().map(|(a, p)| (a.clone(), p)).collect(),
-        })
+        let mut factors = Vec::with_capacity(self.factors.len() + other.factors.len());
+        let (mut left, mut right) = (self.factors.as_slice(), other.factors.as_slice());
+        while let ([(a, power_a), left_rest @ ..], [(b, power_b), right_rest @ ..]) = (left, right) {
+            match a.cmp(b) {
+                Ordering::Less => {
+                    factors.push((a.clone(), *power_a));
+                    left = left_rest;
+                }
+                Ordering::Greater => {
+                    factors.push((b.clone(), *power_b));
+                    right = right_rest;
+                }
+                Ordering::Equal => {
+                    factors.push((a.clone(), power_a.checked_add(*power_b)?));
+                    (left, right) = (left_rest, right_rest);
+                }
+            }
+        }
+        factors.extend(left.iter().chain(right).cloned());
+        Some(Monomial { factors })
+    }
+
+    /// The product of the other factors.
+    pub(crate) fn without(&self, atom: &Atom<V>) -> Monomial<V> {
+        let others = self.factors.iter().filter(|(factor, _)| factor != atom);
+        Monomial {
+            factors: others.cloned().collect(),
+        }
     }
 
     /// `self / other` where `other` divides `self`.
@@ -297,6 +319,13 @@ impl<V: Ord + Clone> Poly<V> {
         }
     }
 
+    pub(crate) fn coefficient_of(&self, monomial: &Monomial<V>) -> i64 {
+        let at = self.terms.binary_search_by(|(known, _)| known.cmp(monomial));
+        at.ok()
+            .and_then(|at| self.terms.get(at))
+            .map_or(0, |(_, coefficient)| *coefficient)
+    }
+
     /// The term of degree 0.
     pub fn constant_term(&self) -> i64 {
         match self.terms.last() {
@@ -305,16 +334,24 @@ impl<V: Ord + Clone> Poly<V> {
         }
     }
 
+    /// A part of another polynomial's terms, in their order.
+    pub(crate) fn from_sorted_terms(terms: Vec<(Monomial<V>, i64)>) -> Poly<V> {
+        Poly { terms }
+    }
+
     /// Sums of terms in any order, with repetitions. None where a coefficient does not fit.
     pub(crate) fn from_terms(terms: impl IntoIterator<Item = (Monomial<V>, i64)>) -> Option<Poly<V>> {
-        let mut sums: BTreeMap<Monomial<V>, i64> = BTreeMap::new();
-        for (monomial, coefficient) in terms {
-            let entry = sums.entry(monomial).or_insert(0);
-            *entry = entry.checked_add(coefficient)?;
+        let mut all: Vec<(Monomial<V>, i64)> = terms.into_iter().collect();
+        all.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let mut sums: Vec<(Monomial<V>, i64)> = Vec::with_capacity(all.len());
+        for (monomial, coefficient) in all {
+            match sums.last_mut() {
+                Some((last, sum)) if *last == monomial => *sum = sum.checked_add(coefficient)?,
+                _ => sums.push((monomial, coefficient)),
+            }
         }
-        Some(Poly {
-            terms: sums.into_iter().filter(|(_, c)| *c != 0).collect(),
-        })
+        sums.retain(|(_, coefficient)| *coefficient != 0);
+        Some(Poly { terms: sums })
     }
 
     /// None where a coefficient becomes too large.
@@ -468,7 +505,7 @@ impl<V: Ord + Clone> Poly<V> {
         i64::try_from(self.eval_wide(env)?).ok()
     }
 
-    fn eval_wide(&self, env: &impl Fn(&V) -> Option<i64>) -> Option<i128> {
+    pub(crate) fn eval_wide(&self, env: &impl Fn(&V) -> Option<i64>) -> Option<i128> {
         let mut sum: i128 = 0;
         for (monomial, coefficient) in &self.terms {
             let mut product = i128::from(*coefficient);

@@ -1,12 +1,14 @@
 //! Proofs of `p >= 0` from ranges, and bounds that do not mention certain variables.
 //!
 //! A proof looks for a chain of lower bounds: an atom that occurs linearly with a factor of known sign is replaced by
-//! the bound that makes `p` smaller, until only non-negative terms are left. The search gives up after a fixed number
-//! of steps, so "not proved" never means "false".
+//! the bound that makes `p` smaller, until only non-negative terms are left. A goal that is negative at a point where all
+//! that is known holds is given up at once, and so is one that was met before. The search gives up after a fixed number of
+//! steps, so "not proved" never means "false".
 
+use crate::models::Models;
 use crate::poly::{Atom, Monomial, Poly, Ratio, UnfoldedOp};
 use crate::ranges::Ranges;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Steps of one proof, over all its branches.
@@ -47,13 +49,18 @@ fn nested_quotients<V: Ord + Clone>(p: &Poly<V>) -> Option<Poly<V>> {
 impl<V: Ord + Clone> Ranges<V> {
     /// Whether `p >= 0` follows.
     pub fn is_nonneg(&self, p: &Poly<V>) -> bool {
-        let mut fuel = FUEL;
-        self.prove(p, &mut fuel)
+        self.is_nonneg_within(p, &mut FUEL.clone())
     }
 
     /// Whether `p >= 0` is found to follow in at most that many steps, which are used up.
     pub fn is_nonneg_within(&self, p: &Poly<V>, fuel: &mut u32) -> bool {
-        self.prove(p, fuel)
+        if let Some(value) = p.as_constant() {
+            return value >= 0;
+        }
+        let mut search = Search::new(self, p, *fuel);
+        let proved = search.prove(p);
+        *fuel = search.fuel;
+        proved
     }
 
     /// Whether `p > 0` follows.
@@ -71,42 +78,96 @@ impl<V: Ord + Clone> Ranges<V> {
         self.is_positive(&(q - p))
     }
 
-    fn prove(&self, p: &Poly<V>, fuel: &mut u32) -> bool {
+    /// A lower bound of `p` that mentions no variable for which `gone` holds.
+    pub fn lower_bound(&self, p: &Poly<V>, gone: &dyn Fn(&V) -> bool) -> Option<Poly<V>> {
+        Search::new(self, p, FUEL).bound(p, Side::Lower, gone)
+    }
+
+    /// An upper bound of `p` that mentions no variable for which `gone` holds.
+    pub fn upper_bound(&self, p: &Poly<V>, gone: &dyn Fn(&V) -> bool) -> Option<Poly<V>> {
+        Search::new(self, p, FUEL).bound(p, Side::Upper, gone)
+    }
+}
+
+/// One question and how far its search has come.
+struct Search<'r, V: Ord + Clone> {
+    ranges: &'r Ranges<V>,
+    question: &'r Poly<V>,
+    /// Made when the first goal is not obvious.
+    models: Option<Models<V>>,
+    /// Steps left.
+    fuel: u32,
+    /// Goals met, and whether they are proved; those not done yet are not, so no proof goes in a circle.
+    met: BTreeMap<Poly<V>, bool>,
+}
+
+impl<'r, V: Ord + Clone> Search<'r, V> {
+    fn new(ranges: &'r Ranges<V>, question: &'r Poly<V>, fuel: u32) -> Self {
+        Search {
+            ranges,
+            question,
+            models: None,
+            fuel,
+            met: BTreeMap::new(),
+        }
+    }
+
+    /// Whether `p` is negative somewhere.
+    fn refute(&mut self, p: &Poly<V>) -> bool {
+        let (ranges, question) = (self.ranges, self.question);
+        self.models
+            .get_or_insert_with(|| Models::of(ranges, question))
+            .refute(p)
+    }
+
+    fn prove(&mut self, p: &Poly<V>) -> bool {
         if let Some(value) = p.as_constant() {
             return value >= 0;
         }
-        let Some(left) = fuel.checked_sub(1) else {
+        let Some(left) = self.fuel.checked_sub(1) else {
             return false;
         };
-        *fuel = left;
         let p = p.with_remainders();
-        if self.obviously_nonneg(&p, fuel) {
-            return true;
+        if let Some(proved) = self.met.get(&p) {
+            return *proved;
         }
+        self.fuel = left;
+        self.met.insert(p.clone(), false);
         // A bound that gave too much away leads nowhere.
-        if self.obviously_nonneg(&(-&p - Poly::one()), fuel) {
-            return false;
+        let proved = self.obviously_nonneg(&p) || (!self.refute(&p) && self.prove_smaller(&p));
+        if proved {
+            self.met.insert(p, true);
         }
-        for atom in self.elimination_order(&p) {
-            if let Some(smaller) = self.eliminate(&p, &atom, Side::Lower, fuel)
-                && self.prove(&smaller, fuel)
+        proved
+    }
+
+    /// Whether something that is at most `p` is not negative.
+    fn prove_smaller(&mut self, p: &Poly<V>) -> bool {
+        for atom in self.elimination_order(p) {
+            if let Some(smaller) = self.eliminate(p, &atom, Side::Lower)
+                && self.prove(&smaller)
             {
                 return true;
             }
         }
-        if nested_quotients(&p).is_some_and(|smaller| self.prove(&smaller, fuel)) {
+        if nested_quotients(p).is_some_and(|smaller| self.prove(&smaller)) {
             return true;
         }
-        let shares_a_variable = |fact: &&Poly<V>| fact.occurrences().any(|var| p.mentions(var));
-        self.facts.iter().filter(shares_a_variable).any(|fact| {
-            let smaller = &p - fact;
-            // A fact helps where it takes terms away, or trades one for two.
-            smaller.terms().len() <= p.terms().len() + 1 && self.prove(&smaller, fuel)
+        let ranges = self.ranges;
+        ranges.facts.iter().any(|fact| {
+            multiples_within(fact, p).into_iter().any(|times| {
+                let taken = fact.checked_mul(&Poly::constant(times));
+                let smaller = taken.and_then(|taken| p.checked_sub(&taken));
+                // A fact helps where it takes terms away, or trades one for two.
+                smaller.is_some_and(|smaller| {
+                    smaller.terms().len() <= p.terms().len() + 1 && self.prove(&smaller)
+                })
+            })
         })
     }
 
     /// Every term is a non-negative multiple of non-negative atoms, once variables count from their lower bounds.
-    fn obviously_nonneg(&self, p: &Poly<V>, fuel: &mut u32) -> bool {
+    fn obviously_nonneg(&mut self, p: &Poly<V>) -> bool {
         let mut shifted = p.clone();
         let mut counted = BTreeSet::new();
         loop {
@@ -114,11 +175,15 @@ impl<V: Ord + Clone> Ranges<V> {
                 .find(|var| !counted.contains(*var))
                 .cloned();
             let Some(var) = next else { break };
-            if let Some(lower) = &self.range(&var).lower
+            if let Some(lower) = &self.ranges.range(&var).lower
                 && !lower
                     .occurrences()
                     .any(|other| counted.contains(other) || *other == var)
             {
+                if lower.is_zero() {
+                    counted.insert(var);
+                    continue;
+                }
                 let from_lower = Poly::var(var.clone()) + lower;
                 shifted = replace_atom(&shifted, &Atom::Var(var.clone()), &from_lower);
             } else if shifted
@@ -135,19 +200,19 @@ impl<V: Ord + Clone> Ranges<V> {
                 && monomial
                     .factors()
                     .iter()
-                    .all(|(atom, power)| power.is_multiple_of(2) || self.shifted_atom_is_nonneg(atom, fuel))
+                    .all(|(atom, power)| power.is_multiple_of(2) || self.shifted_atom_is_nonneg(atom))
         })
     }
 
     /// Variables were shifted to count from 0; other atoms are as they were.
-    fn shifted_atom_is_nonneg(&self, atom: &Atom<V>, fuel: &mut u32) -> bool {
+    fn shifted_atom_is_nonneg(&mut self, atom: &Atom<V>) -> bool {
         match atom {
             Atom::Var(_) => true,
-            Atom::Quotient(ratio) => self.prove(&ratio.divisor, fuel) && self.prove(&ratio.dividend, fuel),
-            Atom::Remainder(ratio) => self.prove(&ratio.divisor, fuel),
+            Atom::Quotient(ratio) => self.prove(&ratio.divisor) && self.prove(&ratio.dividend),
+            Atom::Remainder(ratio) => self.prove(&ratio.divisor),
             Atom::Unfolded(operation) => match operation.op {
                 UnfoldedOp::Sum | UnfoldedOp::Product => {
-                    self.prove(&operation.left, fuel) && self.prove(&operation.right, fuel)
+                    self.prove(&operation.left) && self.prove(&operation.right)
                 }
             },
         }
@@ -164,7 +229,7 @@ impl<V: Ord + Clone> Ranges<V> {
         let (mut first, last): (Vec<Atom<V>>, Vec<Atom<V>>) =
             atoms.into_iter().cloned().partition(|atom| match atom {
                 Atom::Var(var) => {
-                    let range = self.range(var);
+                    let range = self.ranges.range(var);
                     [&range.lower, &range.upper]
                         .into_iter()
                         .flatten()
@@ -178,14 +243,14 @@ impl<V: Ord + Clone> Ranges<V> {
 
     /// A bound of `p` (or of a positive multiple of it, for quotients) in which the atom is replaced by a bound of its
     /// own.
-    fn eliminate(&self, p: &Poly<V>, atom: &Atom<V>, side: Side, fuel: &mut u32) -> Option<Poly<V>> {
+    fn eliminate(&mut self, p: &Poly<V>, atom: &Atom<V>, side: Side) -> Option<Poly<V>> {
         let (factor, others) = p.linear_in(atom)?;
         if let Atom::Quotient(ratio) = atom {
-            return self.scale_quotient(&factor, &others, ratio, fuel);
+            return self.scale_quotient(&factor, &others, ratio);
         }
-        let wanted = if self.prove_cheaply(&factor, fuel) {
+        let wanted = if self.prove_cheaply(&factor) {
             side
-        } else if self.prove_cheaply(&-&factor, fuel) {
+        } else if self.prove_cheaply(&-&factor) {
             match side {
                 Side::Lower => Side::Upper,
                 Side::Upper => Side::Lower,
@@ -193,7 +258,7 @@ impl<V: Ord + Clone> Ranges<V> {
         } else {
             return None;
         };
-        let bound = self.atom_bound(atom, wanted, fuel)?;
+        let bound = self.atom_bound(atom, wanted)?;
         (factor.checked_mul(&bound)?).checked_add(&others)
     }
 
@@ -201,13 +266,12 @@ impl<V: Ord + Clone> Ranges<V> {
     /// -1 it does not depend on the remainder: `floor(x/q) + b >= 0` exactly where `x + q*b >= 0`, and
     /// `b - floor(x/q) >= 0` exactly where `q*b - x >= 1 - q`.
     fn scale_quotient(
-        &self,
+        &mut self,
         factor: &Poly<V>,
         others: &Poly<V>,
         ratio: &Arc<Ratio<V>>,
-        fuel: &mut u32,
     ) -> Option<Poly<V>> {
-        if !self.prove_cheaply(&ratio.divisor, fuel) {
+        if !self.prove_cheaply(&ratio.divisor) {
             return None;
         }
         let others = ratio.divisor.checked_mul(others)?;
@@ -224,20 +288,22 @@ impl<V: Ord + Clone> Ranges<V> {
         }
     }
 
-    fn prove_cheaply(&self, p: &Poly<V>, fuel: &mut u32) -> bool {
-        let mut small = (*fuel).min(FUEL / 8);
-        let before = small;
-        let proved = self.prove(p, &mut small);
-        *fuel -= before - small;
+    fn prove_cheaply(&mut self, p: &Poly<V>) -> bool {
+        let small = self.fuel.min(FUEL / 8);
+        let (all, met) = (self.fuel, std::mem::take(&mut self.met));
+        self.fuel = small;
+        let proved = self.prove(p);
+        self.fuel = all - (small - self.fuel);
+        self.met = met;
         proved
     }
 
-    fn atom_bound(&self, atom: &Atom<V>, side: Side, fuel: &mut u32) -> Option<Poly<V>> {
+    fn atom_bound(&mut self, atom: &Atom<V>, side: Side) -> Option<Poly<V>> {
         match (atom, side) {
-            (Atom::Var(var), Side::Lower) => self.range(var).lower.clone(),
-            (Atom::Var(var), Side::Upper) => self.range(var).upper.clone(),
+            (Atom::Var(var), Side::Lower) => self.ranges.range(var).lower.clone(),
+            (Atom::Var(var), Side::Upper) => self.ranges.range(var).upper.clone(),
             (Atom::Remainder(ratio), side) => {
-                if !self.prove_cheaply(&ratio.divisor, fuel) {
+                if !self.prove_cheaply(&ratio.divisor) {
                     return None;
                 }
                 match side {
@@ -249,24 +315,12 @@ impl<V: Ord + Clone> Ranges<V> {
         }
     }
 
-    /// A lower bound of `p` that mentions no variable for which `gone` holds.
-    pub fn lower_bound(&self, p: &Poly<V>, gone: &dyn Fn(&V) -> bool) -> Option<Poly<V>> {
-        let mut fuel = FUEL;
-        self.bound(p, Side::Lower, gone, &mut fuel)
-    }
-
-    /// An upper bound of `p` that mentions no variable for which `gone` holds.
-    pub fn upper_bound(&self, p: &Poly<V>, gone: &dyn Fn(&V) -> bool) -> Option<Poly<V>> {
-        let mut fuel = FUEL;
-        self.bound(p, Side::Upper, gone, &mut fuel)
-    }
-
-    fn bound(&self, p: &Poly<V>, side: Side, gone: &dyn Fn(&V) -> bool, fuel: &mut u32) -> Option<Poly<V>> {
+    fn bound(&mut self, p: &Poly<V>, side: Side, gone: &dyn Fn(&V) -> bool) -> Option<Poly<V>> {
         let mentions_gone = |poly: &Poly<V>| poly.occurrences().any(gone);
         if !mentions_gone(p) {
             return Some(p.clone());
         }
-        *fuel = fuel.checked_sub(1)?;
+        self.fuel = self.fuel.checked_sub(1)?;
         let p = p.with_remainders();
         for atom in self.elimination_order(&p) {
             if !mentions_gone(&Poly::atom(atom.clone())) {
@@ -274,14 +328,14 @@ impl<V: Ord + Clone> Ranges<V> {
             }
             let bounded = match &atom {
                 Atom::Quotient(ratio) if !mentions_gone(&ratio.divisor) => {
-                    self.bound_quotient(&p, &atom, ratio, side, gone, fuel)
+                    self.bound_quotient(&p, &atom, ratio, side, gone)
                 }
                 Atom::Quotient(_) => None,
                 Atom::Var(_) | Atom::Remainder(_) | Atom::Unfolded(_) => {
-                    self.eliminate(&p, &atom, side, fuel)
+                    self.eliminate(&p, &atom, side)
                 }
             };
-            if let Some(result) = bounded.and_then(|next| self.bound(&next, side, gone, fuel)) {
+            if let Some(result) = bounded.and_then(|next| self.bound(&next, side, gone)) {
                 return Some(result);
             }
         }
@@ -290,29 +344,38 @@ impl<V: Ord + Clone> Ranges<V> {
 
     /// Floor division by a positive number is monotone in the dividend.
     fn bound_quotient(
-        &self,
+        &mut self,
         p: &Poly<V>,
         atom: &Atom<V>,
         ratio: &Ratio<V>,
         side: Side,
         gone: &dyn Fn(&V) -> bool,
-        fuel: &mut u32,
     ) -> Option<Poly<V>> {
         let (factor, others) = p.linear_in(atom)?;
-        if !self.prove_cheaply(&ratio.divisor, fuel) {
+        if !self.prove_cheaply(&ratio.divisor) {
             return None;
         }
-        let wanted = match (self.prove_cheaply(&factor, fuel), side) {
+        let wanted = match (self.prove_cheaply(&factor), side) {
             (true, side) => side,
-            (false, _) if !self.prove_cheaply(&-&factor, fuel) => return None,
+            (false, _) if !self.prove_cheaply(&-&factor) => return None,
             (false, Side::Lower) => Side::Upper,
             (false, Side::Upper) => Side::Lower,
         };
-        let dividend = self.bound(&ratio.dividend, wanted, gone, fuel)?;
+        let dividend = self.bound(&ratio.dividend, wanted, gone)?;
         factor
             .checked_mul(&dividend.div(&ratio.divisor))?
             .checked_add(&others)
     }
+}
+
+/// How many times a fact can be taken away from `p` before the coefficient of some monomial passes 0: all that can be of
+/// use, and no chain of single steps.
+fn multiples_within<V: Ord + Clone>(fact: &Poly<V>, p: &Poly<V>) -> BTreeSet<i64> {
+    let times = fact.terms().iter().filter_map(|(monomial, taken)| {
+        let times = p.coefficient_of(monomial).checked_div(*taken)?;
+        (!monomial.is_one() && times > 0).then_some(times)
+    });
+    times.collect()
 }
 
 /// The variables that are factors of terms, not those inside quotients.
@@ -328,17 +391,15 @@ fn top_level_vars<V: Ord + Clone>(p: &Poly<V>) -> impl Iterator<Item = &V> {
 
 /// Replaces an atom where it is a factor, not inside other atoms.
 fn replace_atom<V: Ord + Clone>(p: &Poly<V>, atom: &Atom<V>, replacement: &Poly<V>) -> Poly<V> {
-    let mut sum = Poly::zero();
-    for (monomial, coefficient) in p.terms() {
-        let power = monomial.power_of(atom);
-        let factors = monomial.factors().iter().filter(|(factor, _)| factor != atom);
-        let mut product = Poly::constant(*coefficient);
-        for (factor, times) in factors {
-            for _ in 0..*times {
-                product = product * Poly::term(Monomial::atom(factor.clone()), 1);
-            }
-        }
-        for _ in 0..power {
+    let (with, without): (Vec<_>, Vec<_>) = p
+        .terms()
+        .iter()
+        .cloned()
+        .partition(|(monomial, _)| monomial.power_of(atom) > 0);
+    let mut sum = Poly::from_sorted_terms(without);
+    for (monomial, coefficient) in with {
+        let mut product = Poly::term(monomial.without(atom), coefficient);
+        for _ in 0..monomial.power_of(atom) {
             product = product * replacement;
         }
         sum = sum + product;

@@ -168,6 +168,7 @@ impl<V: Ord + Clone> Ranges<V> {
 
     /// Adds `p >= 0` to what is known.
     pub fn assume_nonneg(&mut self, p: Poly<V>) {
+        let p = p.nonneg_without_quotient().unwrap_or(p);
         if !self.raise_lower_bound(&p) {
             self.facts.push(p);
         }
