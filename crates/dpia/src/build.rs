@@ -1,7 +1,7 @@
 //! Short ways to write the phrases that translations make.
 
 use crate::phrase::Phrase;
-use crate::prim::{Prim, Space};
+use crate::prim::{Home, Prim, Space};
 use crate::ty::{Data, Nat, PhraseType};
 use almach_base::Name;
 use almach_prim::Level;
@@ -43,6 +43,15 @@ pub fn assign(data: Data, acceptor: Phrase, expression: Phrase) -> Phrase {
 /// `new{δ} (\name: var[δ]. body)`.
 pub fn new(space: Space, data: Data, name: Name, body: Phrase) -> Phrase {
     Phrase::prim(Prim::New(space), vec![], vec![data.clone()]).app(Phrase::lam(
+        name,
+        PhraseType::var(data),
+        body,
+    ))
+}
+
+/// `new<in b 0>[start]{δ} (\name: var[δ]. body)`: a variable whose buffers are parts of others'.
+pub fn new_in(homes: Vec<Home>, starts: Vec<Nat>, data: Data, name: Name, body: Phrase) -> Phrase {
+    Phrase::prim(Prim::NewIn(homes), starts, vec![data.clone()]).app(Phrase::lam(
         name,
         PhraseType::var(data),
         body,

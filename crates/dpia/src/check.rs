@@ -14,6 +14,7 @@
 //! | DPIA-10 | sizes and data types mention bound variables; vectors have 2, 3, 4, 8 or 16 lanes (Fig. 1, section 6.2) |
 //! | DPIA-11 | a procedure's body has its declared type, which is passive |
 //! | DPIA-12 | what works on a store fits its columns and constructors |
+//! | DPIA-13 | a variable that is part of another names one that is bound here |
 //!
 //! The judgement `Δ | Π; Γ ⊢ P : θ` becomes: given types for the names in scope, compute θ and how P uses each name. A
 //! use is active until the type of a phrase around it is passive (PASSIFY, applied as early as it can be: it only ever
@@ -21,7 +22,7 @@
 //! apart (APP) may share names that both use passively; PAIR shares its context.
 
 use crate::phrase::{Instance, Phrase, Proc, Program, Side};
-use crate::prim::{Prim, instance_type};
+use crate::prim::{Home, Prim, instance_type};
 use crate::store::{self, Store};
 use crate::ty::{Arrow, Data, Kind, Nat, PhraseType, Substitution};
 use almach_base::{Name, Span};
@@ -239,6 +240,22 @@ impl Checker {
         Ok((ty, uses))
     }
 
+    /// Where a variable lives changes no value, so it is no use of the other variable: what the memory plan shares is proved apart
+    /// before.
+    fn homes(&mut self, instance: &Instance) -> Result<(), CheckError> {
+        let Prim::NewIn(homes) = &instance.prim else {
+            return Ok(());
+        };
+        for home in homes {
+            if let Home::Inside { variable, .. } = home
+                && !self.names.contains_key(variable)
+            {
+                return self.fail("DPIA-13", format!("`{variable}` is not bound here"));
+            }
+        }
+        Ok(())
+    }
+
     /// The rules of Figure 3 but for PASSIFY.
     fn infer_active(&mut self, phrase: &Phrase) -> Result<(PhraseType, Uses), CheckError> {
         match phrase {
@@ -251,7 +268,10 @@ impl Checker {
                     Ok((ty.clone(), uses))
                 }
             },
-            Phrase::Prim(instance) => Ok((self.instance(instance)?, Uses::default())),
+            Phrase::Prim(instance) => {
+                self.homes(instance)?;
+                Ok((self.instance(instance)?, Uses::default()))
+            }
             Phrase::Lam(name, ty, body) => {
                 self.phrase_type(ty)?;
                 let (result, uses) = self.under(name, ty, |checker| checker.infer(body))?;

@@ -4,7 +4,7 @@ use crate::build;
 use crate::lex::{ParseError, Token};
 use crate::parse::Parser;
 use crate::phrase::{Phrase, Proc, Program};
-use crate::prim::{Operand, Prim, ScanKind, Site, Space};
+use crate::prim::{Home, Operand, Prim, ScanKind, Site, Space};
 use crate::store::{Reference, Row, Store};
 use crate::ty::Data;
 use almach_base::{FileId, Name, Span, codes};
@@ -298,6 +298,7 @@ impl Parser {
             "parfor" => Prim::ParFor(self.level()?),
             "filterI" => Prim::FilterI(self.level()?, self.chunk()?),
             "partitionI" => Prim::PartitionI(self.level()?, self.chunk()?),
+            "new" if self.at_home() => Prim::NewIn(self.homes()?),
             "new" => Prim::New(self.space()?),
             "scanI" => {
                 let level = self.level()?;
@@ -457,6 +458,28 @@ impl Parser {
         }
         let number = u32::try_from(self.number()?).ok().and_then(Chunk::new);
         number.map(Some).ok_or_else(|| self.expected("a chunk"))
+    }
+
+    fn at_home(&self) -> bool {
+        matches!(self.peek(), Token::Ident(word) if matches!(word.as_str(), "in" | "own"))
+    }
+
+    /// Where the buffers of a variable are: `in b 0,own`.
+    fn homes(&mut self) -> Result<Vec<Home>, ParseError> {
+        let mut homes = Vec::new();
+        loop {
+            homes.push(match self.ident("`in` or `own`")?.as_str() {
+                "own" => Home::Own,
+                "in" => Home::Inside {
+                    variable: self.ident("a variable")?,
+                    buffer: self.count()?,
+                },
+                _ => return Err(self.expected("`in` or `own`")),
+            });
+            if !self.take(",") {
+                return Ok(homes);
+            }
+        }
     }
 
     fn space(&mut self) -> Result<Space, ParseError> {

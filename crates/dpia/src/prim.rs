@@ -32,6 +32,17 @@ pub enum Space {
     Private,
 }
 
+/// Where one buffer of a variable is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Home {
+    Own,
+    /// In that buffer of another variable, from the cell on that the next size of the primitive says.
+    Inside {
+        variable: Name,
+        buffer: usize,
+    },
+}
+
 /// A place where a run may end with an error.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Site {
@@ -79,6 +90,9 @@ macro_rules! plain_primitives {
             MapI(Level),
             ParFor(Level),
             New(Space),
+            /// A variable whose buffers are parts of other variables' (the memory plan). The program means the same without: where
+            /// a variable lives is an annotation, which the type ignores but for its sizes, one per buffer that is not its own.
+            NewIn(Vec<Home>),
             /// With a chunk, so many elements are combined on their own first (`docs/collectives.md`).
             ScanI(Level, ScanKind, Option<Chunk>),
             FilterI(Level, Option<Chunk>),
@@ -225,7 +239,7 @@ impl Prim {
             Prim::Map(_) => "map",
             Prim::MapI(_) => "mapI",
             Prim::ParFor(_) => "parfor",
-            Prim::New(_) => "new",
+            Prim::New(_) | Prim::NewIn(_) => "new",
             Prim::ScanI(..) => "scanI",
             Prim::FilterI(..) => "filterI",
             Prim::PartitionI(..) => "partitionI",
@@ -319,6 +333,11 @@ impl Prim {
             Prim::AsScalarAcc(w, t) => format!("(m: nat) -> acc[({w}*m).{t}] -> acc[m.{t}<{w}>]"),
             Prim::Splat(w, t) => format!("exp[{t}] -> exp[{t}<{w}>]"),
             Prim::New(_) => "(s: data) -> (var[s] -> comm) -> comm".into(),
+            Prim::NewIn(homes) => {
+                let placed = homes.iter().filter(|home| **home != Home::Own).count();
+                let starts = many(placed, &|at| format!("(start{at}: nat) -> "));
+                format!("{starts}(s: data) -> (var[s] -> comm) -> comm")
+            }
             Prim::Check(_, arguments) => {
                 let arguments: String = arguments.iter().map(|t| format!("exp[{t}] -> ")).collect();
                 format!("exp[bool] -> {arguments}comm")

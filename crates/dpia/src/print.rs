@@ -2,7 +2,7 @@
 
 use crate::lex::quote;
 use crate::phrase::{Instance, Phrase, Program, Side};
-use crate::prim::{Prim, ScanKind, Site, Space};
+use crate::prim::{Home, Prim, ScanKind, Site, Space};
 use crate::store::{Reference, Store};
 use crate::ty::{Arrow, Data, Kind, Nat, PhraseType};
 use almach_prim::Chunk;
@@ -512,6 +512,10 @@ impl fmt::Display for Prim {
             }
             Prim::New(Space::Any) => f.write_str(name),
             Prim::New(space) => write!(f, "{name}<{}>", space_name(*space)),
+            Prim::NewIn(homes) => {
+                let homes: Vec<String> = homes.iter().map(home_text).collect();
+                write!(f, "{name}<{}>", homes.join(","))
+            }
             Prim::ScanI(level, kind, chunk) => {
                 write!(f, "{name}<{level},{}{}>", scan_name(*kind), chunk_text(*chunk))
             }
@@ -548,6 +552,13 @@ impl fmt::Display for Prim {
             Prim::Trace(label, ty) => write!(f, "{name}<{},{}>", quote(label), quote(&type_text(ty))),
             _ => f.write_str(name),
         }
+    }
+}
+
+fn home_text(home: &Home) -> String {
+    match home {
+        Home::Own => "own".to_string(),
+        Home::Inside { variable, buffer } => format!("in {variable} {buffer}"),
     }
 }
 

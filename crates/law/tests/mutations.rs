@@ -384,13 +384,13 @@ const MISTAKES: &[Mistake] = &[
         Imp,
         "update",
         "a copy is forgotten",
-        &[("  copy out[0] = ys[0] for n\n", "")],
+        &[("  copy out_2[0] = out[0] for n\n", "")],
     ),
     mistake(
         Imp,
         "update",
         "a copy is one cell too short",
-        &[("copy out[0] = ys[0] for n", "copy out[0] = ys[0] for n - 1")],
+        &[("copy out_2[0] = out[0] for n", "copy out_2[0] = out[0] for n - 1")],
     ),
     mistake(
         Imp,

@@ -44,10 +44,25 @@ impl Facts {
         self.sizes.contains(var)
     }
 
+    /// Makes a number a size too, where all that it is made of are sizes or such numbers.
+    pub(crate) fn also_size(&mut self, var: &Var, numbers: &HashSet<Var>) {
+        let (mut open, mut found) = (vec![var.clone()], HashSet::new());
+        while let Some(var) = open.pop() {
+            if self.sizes.contains(&var) || !found.insert(var.clone()) {
+                continue;
+            }
+            if !numbers.contains(&var) {
+                return;
+            }
+            open.extend(self.made_of.get(&var).into_iter().flatten().cloned());
+        }
+        self.sizes.extend(found);
+    }
+
     fn close_sizes(&mut self) {
         let mut open: Vec<Var> = self.sizes.iter().cloned().collect();
         while let Some(var) = open.pop() {
-            for operand in self.made_of.remove(&var).unwrap_or_default() {
+            for operand in self.made_of.get(&var).cloned().unwrap_or_default() {
                 if self.sizes.insert(operand.clone()) {
                     open.push(operand);
                 }

@@ -8,6 +8,7 @@ mod error;
 mod facts;
 mod in_place;
 mod in_turn;
+mod memory;
 mod names_once;
 mod proofs;
 mod rename;

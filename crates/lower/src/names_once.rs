@@ -8,7 +8,7 @@
 //! binding of a name. Introduces: nothing. Guarantees: the same phrases up to names of bound variables.
 
 use almach_base::Name;
-use almach_dpia::{Data, Kind, Nat, Phrase, Program, Substitution};
+use almach_dpia::{Data, Home, Kind, Nat, Phrase, Prim, Program, Substitution};
 use std::collections::{HashMap, HashSet};
 
 pub(crate) fn names_once(program: &mut Program) {
@@ -41,6 +41,9 @@ impl Renamer {
                 }
             }
             Phrase::Prim(instance) => {
+                if let Prim::NewIn(homes) = &mut instance.prim {
+                    homes.iter_mut().for_each(|home| self.home(home));
+                }
                 instance.nats.iter_mut().for_each(|nat| self.nat(nat));
                 instance.datas.iter_mut().for_each(|data| self.data(data));
             }
@@ -88,6 +91,14 @@ impl Renamer {
                 self.data(data);
             }
             Phrase::Project(_, inner) | Phrase::At(_, inner) => self.phrase(inner),
+        }
+    }
+
+    fn home(&self, home: &mut Home) {
+        if let Home::Inside { variable, .. } = home
+            && let Some(new) = self.names.get(variable)
+        {
+            *variable = new.clone();
         }
     }
 

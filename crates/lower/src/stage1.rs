@@ -32,11 +32,12 @@ mod views;
 use crate::cells::AllCells;
 use crate::error::{Lowering, bug};
 use crate::facts::Facts;
+use crate::memory::{Place, Plan};
 use almach_base::{Name, Span};
 use almach_core::typing::Env;
 use almach_core::{Atom, FunId, Function, Program, Size, Var};
 use almach_dpia::build;
-use almach_dpia::{Data, Kind, Nat, Phrase, PhraseType, Prim, Proc, Space};
+use almach_dpia::{Data, Home, Kind, Nat, Phrase, PhraseType, Prim, Proc, Space};
 use layout::{Packed, Pool};
 use std::collections::{HashMap, HashSet};
 use types::ResultData;
@@ -46,6 +47,13 @@ pub(crate) enum Item {
     Command(Phrase),
     New {
         space: Space,
+        data: Data,
+        name: Name,
+    },
+    /// A variable in the memory of others.
+    NewIn {
+        homes: Vec<Home>,
+        starts: Vec<Nat>,
         data: Data,
         name: Name,
     },
@@ -89,6 +97,9 @@ pub(crate) struct Translator<'a> {
     program: &'a Program,
     all_cells: &'a AllCells<'a>,
     proc_names: &'a HashMap<FunId, Name>,
+    plan: &'a Plan,
+    /// The variables that blocks of the plan are, and which buffer of them.
+    blocks: HashMap<Var, (Name, usize)>,
     facts: Facts,
     env: Env,
     values: HashMap<Var, Phrase>,
@@ -127,10 +138,13 @@ pub(crate) fn translate(
     let mut procs = Vec::new();
     for id in order {
         let function = function(program, id)?;
+        let plan = crate::memory::plan(program, id)?;
         let mut translator = Translator {
             program,
             all_cells,
             proc_names: &proc_names,
+            plan: &plan,
+            blocks: HashMap::new(),
             facts: Facts::of(function),
             env: Env::new(),
             values: HashMap::new(),
@@ -141,6 +155,7 @@ pub(crate) fn translate(
             prefix: format!("f{}", id.0),
             span: function.span,
         };
+        plan.add_sizes(function, &mut translator.facts);
         procs.push(translator.function(id, function)?);
     }
     let all = all_cells.all();
@@ -229,6 +244,13 @@ impl Translator<'_> {
             .into_iter()
             .map(|data| (self.fresh("out"), data))
             .collect();
+        if result.cell().is_none() {
+            for (value, buffer, block) in self.plan.results() {
+                if let Some((name, _)) = outs.get(*value) {
+                    self.blocks.insert(block.clone(), (name.clone(), *buffer));
+                }
+            }
+        }
         let dest = result.dest(outs.iter().map(|(name, _)| Phrase::Var(name.clone())).collect());
         let body = self.block(|this| this.body_into(&function.body, dest))?;
         let first_out = params.len();
@@ -292,6 +314,57 @@ impl Translator<'_> {
         Phrase::Var(name)
     }
 
+    /// Memory for a Core variable, for the rest of the block: where the plan puts it, or its own.
+    pub(crate) fn new_var_of(&mut self, var: &Var, space: Space, stem: &str, data: &Data) -> Phrase {
+        let (mut homes, mut starts) = (Vec::new(), Vec::new());
+        let places = match space {
+            Space::Any => self.plan.home(var).unwrap_or_default(),
+            Space::Global | Space::Local | Space::Private => &[],
+        };
+        for place in places {
+            let known = place.as_ref().and_then(|place| self.place(place));
+            homes.push(match known {
+                Some((variable, buffer, start)) => {
+                    starts.push(start);
+                    Home::Inside { variable, buffer }
+                }
+                None => Home::Own,
+            });
+        }
+        if starts.is_empty() {
+            return self.new_var_in(space, stem, data);
+        }
+        let name = self.fresh(stem);
+        self.items.push(Item::NewIn {
+            homes,
+            starts,
+            data: data.clone(),
+            name: name.clone(),
+        });
+        Phrase::Var(name)
+    }
+
+    /// A place of the plan over Dpia's names: none where the block is not there, or the first cell is no size.
+    fn place(&self, place: &Place) -> Option<(Name, usize, Nat)> {
+        let (variable, buffer) = self.blocks.get(&place.block)?.clone();
+        let offset = self.env.normalise_size(&place.offset);
+        let known = offset.free_vars().all(|var| self.facts.is_size(var));
+        known.then(|| (variable, buffer, self.nat(&offset)))
+    }
+
+    /// The blocks that the plan makes before a statement.
+    pub(crate) fn make_blocks(&mut self, stmt: &almach_core::Stmt) {
+        for block in self.plan.blocks_before(stmt) {
+            let name = name_of(&block.var);
+            self.items.push(Item::New {
+                space: Space::Any,
+                data: Data::array(self.nat(&block.cells), Data::Scalar(block.element)),
+                name: name.clone(),
+            });
+            self.blocks.insert(block.var.clone(), (name, 0));
+        }
+    }
+
     /// Names an expression for the rest of the block.
     pub(crate) fn let_exp(&mut self, stem: &str, data: &Data, value: Phrase) -> Phrase {
         if is_atomic(&value) {
@@ -329,8 +402,14 @@ impl Translator<'_> {
             self.bind_size(var, value);
             return;
         }
+        // Memory that arrays share is read where Core reads it.
+        let now = self.plan.is_followed() && reads_memory(&value);
+        let value = match now {
+            true => self.read_now(&var.name, data, value),
+            false => value,
+        };
         let in_place = match data.is_base() {
-            true => uses.count <= 1 && !uses.repeated,
+            true => uses.count <= 1 && !uses.repeated && !now,
             false => uses.count <= 1,
         };
         if in_place || is_atomic(&value) {
@@ -344,6 +423,22 @@ impl Translator<'_> {
             value,
         });
         self.values.insert(var.clone(), Phrase::Var(name));
+    }
+
+    /// The scalars of a value under names of their own. Arrays stay views: the plan knows how long they are read.
+    fn read_now(&mut self, stem: &str, data: &Data, value: Phrase) -> Phrase {
+        let Data::Tuple(parts) = data else {
+            return value;
+        };
+        let values = parts.iter().enumerate().map(|(at, part)| {
+            let value = build::get(at, parts, value.clone());
+            match part.is_base() {
+                true => self.let_exp(stem, part, value),
+                false => self.read_now(stem, part, value),
+            }
+        });
+        let values = values.collect();
+        build::tuple(parts, values)
     }
 
     /// Binds an `i64` that types mention: what the environment knows it to be equal to, or a new size.
@@ -413,6 +508,21 @@ fn is_atomic(phrase: &Phrase) -> bool {
     }
 }
 
+/// Whether an expression reads elements of arrays.
+fn reads_memory(phrase: &Phrase) -> bool {
+    match phrase {
+        Phrase::Var(_) => false,
+        Phrase::Prim(instance) => matches!(instance.prim, Prim::Idx),
+        Phrase::App(left, right) | Phrase::Pair(left, right) => reads_memory(left) || reads_memory(right),
+        Phrase::Lam(_, _, inner)
+        | Phrase::TypeLam(_, _, inner)
+        | Phrase::NatApp(inner, _)
+        | Phrase::DataApp(inner, _)
+        | Phrase::Project(_, inner)
+        | Phrase::At(_, inner) => reads_memory(inner),
+    }
+}
+
 /// Nests the items: each that binds has what follows as its body.
 fn close(items: Vec<Item>) -> Phrase {
     let mut rest = build::skip();
@@ -420,6 +530,12 @@ fn close(items: Vec<Item>) -> Phrase {
         rest = match item {
             Item::Command(command) => build::seq(command, rest),
             Item::New { space, data, name } => build::new(space, data, name, rest),
+            Item::NewIn {
+                homes,
+                starts,
+                data,
+                name,
+            } => build::new_in(homes, starts, data, name, rest),
             Item::NewGrowing { element, name } => build::new_growing(element, name, rest),
             Item::Let { name, ty, value } => build::let_in(name, ty, value, rest),
             Item::LetNat { name, value } => build::let_nat(value, name, rest),

@@ -82,12 +82,7 @@ impl<'r, V: Ord + Clone> Order<'r, V> {
         }
     }
 
-    fn visit(
-        &mut self,
-        ranges: &'r Ranges<V>,
-        var: &'r V,
-        state: &mut BTreeMap<&'r V, Visit>,
-    ) -> Option<()> {
+    fn visit(&mut self, ranges: &'r Ranges<V>, var: &'r V, state: &mut BTreeMap<&'r V, Visit>) -> Option<()> {
         match state.get(var) {
             Some(Visit::Done) => return Some(()),
             Some(Visit::Started) => return None,

@@ -331,9 +331,7 @@ impl<'r, V: Ord + Clone> Search<'r, V> {
                     self.bound_quotient(&p, &atom, ratio, side, gone)
                 }
                 Atom::Quotient(_) => None,
-                Atom::Var(_) | Atom::Remainder(_) | Atom::Unfolded(_) => {
-                    self.eliminate(&p, &atom, side)
-                }
+                Atom::Var(_) | Atom::Remainder(_) | Atom::Unfolded(_) => self.eliminate(&p, &atom, side),
             };
             if let Some(result) = bounded.and_then(|next| self.bound(&next, side, gone)) {
                 return Some(result);

@@ -103,7 +103,7 @@ impl<'p> Interpreter<'p> {
                 let (acceptor, exp) = (to.pair()?.0.acc()?, from.pair()?.1.exp()?);
                 comm(move |store| assign(&applied, applied.data(0)?, &acceptor, &exp, store))
             }
-            Prim::New(_) => {
+            Prim::New(_) | Prim::NewIn(_) => {
                 let [body] = take(arguments)?;
                 comm(move |store| {
                     with_cell(store, |store, writer, reader| {

@@ -61,6 +61,7 @@ impl Translator<'_> {
                     almach_core::build::enter_pattern(&mut self.env, &stmt.pattern, &stmt.exp);
                 }
                 None if plan.absorbed.contains(&at) => {
+                    self.make_blocks(stmt);
                     almach_core::build::enter_pattern(&mut self.env, &stmt.pattern, &stmt.exp);
                 }
                 None => self.stmt(stmt)?,
@@ -110,6 +111,7 @@ impl Translator<'_> {
         if !stmt.span.is_none() {
             self.span = stmt.span;
         }
+        self.make_blocks(stmt);
         let result = work(self);
         self.span = outer;
         result
@@ -286,7 +288,7 @@ impl Translator<'_> {
         }
         let mut acceptors = Vec::new();
         for (value, data) in pattern.values.iter().zip(&result.values()) {
-            let var = self.new_var_in(space, &value.var.name, data);
+            let var = self.new_var_of(&value.var, space, &value.var.name, data);
             acceptors.push(var.clone().writer());
             self.bind_read(&value.var, data, var.reader());
         }

@@ -5,8 +5,8 @@ use super::layout::Held;
 use super::types::ResultData;
 use super::{Dest, Translator};
 use crate::error::{Lowering, bug, refuse};
-use almach_core::{Arm, Atom, Body, Exp, FunId, Loop, LoopForm, Param, Pattern, Type};
-use almach_dpia::{Data, Nat, Phrase, Prim, build};
+use almach_core::{Arm, Atom, Body, Exp, FunId, Loop, LoopForm, Param, Pattern, Type, Var};
+use almach_dpia::{Data, Nat, Phrase, Prim, Space, build};
 use almach_value::{BinOp, Scalar, ScalarType, UnOp};
 
 impl Translator<'_> {
@@ -276,10 +276,21 @@ impl Translator<'_> {
             looped.params.iter().map(|(param, _)| &param.ty),
         )?;
         // Two of everything: the state, and what the body computes from it.
+        // Where the plan has one place for both, what is computed is there at once.
         let datas = state.acceptors();
+        let vars: Vec<&Var> = looped.params.iter().map(|(param, _)| &param.var).collect();
+        let plain = state.cell().is_none();
+        let news = |this: &mut Self, stem: &str| -> Vec<Phrase> {
+            let each = datas.iter().enumerate();
+            each.map(|(at, data)| match (vars.get(at), plain) {
+                (Some(var), true) => this.new_var_of(var, Space::Any, stem, data),
+                _ => this.new_var(stem, data),
+            })
+            .collect()
+        };
         let pairs = LoopState {
-            current: datas.iter().map(|data| self.new_var("state", data)).collect(),
-            next: datas.iter().map(|data| self.new_var("next", data)).collect(),
+            current: news(self, "state"),
+            next: news(self, "next"),
             datas,
             result: state,
         };

@@ -16,6 +16,9 @@ impl Translator<'_> {
         if self.bind_with_rows(op, exp, pattern)? {
             return Ok(());
         }
+        if op.prim == Operation::Concat && self.is_built_in_place(pattern) {
+            return self.compute_new(pattern, exp, |this, dest| this.op_into(op, exp, pattern, dest));
+        }
         if let Some(view) = self.view(op, pattern)? {
             return self.bind_one(pattern, exp, view);
         }
@@ -53,6 +56,9 @@ impl Translator<'_> {
                 self.scan_into(op, ScanKind::Exclusive, acceptors)
             }
             (Operation::Gather, Dest::Each(acceptors)) => self.gather_into(op, acceptors),
+            (Operation::Concat, Dest::Each(acceptors)) if self.is_built_in_place(pattern) => {
+                self.concat_into(op, acceptors)
+            }
             (Operation::Permute, Dest::Each(acceptors)) => self.permute_into(op, acceptors),
             (Operation::Filter | Operation::Partition, Dest::Cell { acceptor, .. }) => {
                 self.filter_into(op, acceptor)
@@ -67,6 +73,26 @@ impl Translator<'_> {
             }
             (_, dest) => self.bind_then_give(exp, pattern, dest),
         }
+    }
+
+    fn is_built_in_place(&self, pattern: &Pattern) -> bool {
+        matches!(pattern.values.as_slice(), [value] if self.plan.is_built_in_place(&value.var))
+    }
+
+    /// Both parts go where they should be; the plan has built them there already.
+    fn concat_into(&mut self, op: &Op, acceptors: Vec<Phrase>) -> Lowering<()> {
+        let [first, second] = arguments(op, self)?;
+        let ((n, element), (m, _)) = (self.array_of(&first)?, self.array_of(&second)?);
+        let [acceptor] = acceptors.as_slice() else {
+            return bug("a concatenation of several arrays", self.span);
+        };
+        for (prim, atom, size) in [(Prim::TakeAcc, first, &n), (Prim::DropAcc, second, &m)] {
+            let part = Phrase::prim(prim, vec![n.clone(), m.clone()], vec![element.clone()]);
+            let data = Data::array(size.clone(), element.clone());
+            let value = self.value(&atom)?;
+            self.push(build::assign(data, part.app(acceptor.clone()), value));
+        }
+        Ok(())
     }
 
     fn level(&self, op: &Op) -> Level {
@@ -289,7 +315,10 @@ impl Translator<'_> {
         };
         let whole = Data::array(size.clone(), cell.clone());
         let start = self.value(dest)?;
-        let copy = self.new_var("updated", &whole);
+        let copy = match pattern.values.as_slice() {
+            [value] => self.new_var_of(&value.var, Space::Any, "updated", &whole),
+            _ => self.new_var("updated", &whole),
+        };
         self.push(build::assign(whole, copy.clone().writer(), start));
         let nats = vec![count, size];
         let command = match op.prim {

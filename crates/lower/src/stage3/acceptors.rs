@@ -135,7 +135,7 @@ impl Generator<'_> {
                 name: name.clone(),
                 value,
             }),
-            Tree::Buffer(name, _) => {
+            Tree::Buffer(name, ..) => {
                 let index = self.simplify(&place.offset());
                 self.emit(Stmt::Store {
                     buffer: name.clone(),

@@ -314,5 +314,6 @@ fn start(place: &Place, path: &[LeafStep]) -> Option<(Name, Index)> {
         .into_iter()
         .find(|leaf| fields(&leaf.path) == fields(&below))?;
     leaf.cells.as_ref()?;
-    Some((leaf.name, place.start(&leaf.path)))
+    let first = place.start(&leaf);
+    Some((leaf.name, first))
 }

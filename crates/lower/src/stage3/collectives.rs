@@ -173,7 +173,7 @@ impl Generator<'_> {
             let place = this.target(acceptor, path)?;
             match &place.tree {
                 Tree::Scalar(name, _) => Ok(Expr::Var(name.clone())),
-                Tree::Buffer(name, _) => Ok(Expr::Load(name.clone(), this.simplify(&place.offset()))),
+                Tree::Buffer(name, ..) => Ok(Expr::Load(name.clone(), this.simplify(&place.offset()))),
                 _ => this.bug("a scalar is read from what is none"),
             }
         })

@@ -7,7 +7,7 @@ mod variables;
 use super::{Binding, Generator};
 use crate::error::Lowering;
 use almach_base::Name;
-use almach_dpia::{Data, Instance, Phrase, PhraseType, Prim, Side};
+use almach_dpia::{Data, Instance, Phrase, PhraseType, Prim, Side, Space};
 use almach_imp::{Expr, Index, Stmt};
 use almach_value::{Scalar, ScalarType};
 use std::rc::Rc;
@@ -108,7 +108,8 @@ impl Generator<'_> {
                 (Some((acceptor, exp)), [data]) => self.assign(data, &acceptor, Vec::new(), &exp, Vec::new()),
                 _ => self.bug("an assignment of something else"),
             },
-            (Prim::New(space), [body]) => self.new_variable(*space, instance, body),
+            (Prim::New(space), [body]) => self.new_variable(*space, &[], instance, body),
+            (Prim::NewIn(homes), [body]) => self.new_variable(Space::Any, homes, instance, body),
             (Prim::NewGrowing, [body]) => self.new_growing(body),
             (Prim::Append, [cell, count, body]) => self.append(cell, count, body),
             (Prim::For, [body]) => self.for_loop(instance, body),

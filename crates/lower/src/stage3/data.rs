@@ -4,7 +4,7 @@
 //! construct<List,1,0:i64,1:i64> x rest out   ~~>   reserve cell = List[1]; List$tag[cell] = 1u32; List$0[cell] = x; …; out = cell
 //! ```
 
-use super::storage::{Storage, Tree};
+use super::storage::{Part, Storage, Tree};
 use super::{Binding, Generator, Step};
 use crate::cells::{column_name, count_name, first_name, table_name, table_of_name, tables_name, tag_name};
 use crate::error::Lowering;
@@ -103,9 +103,9 @@ impl Generator<'_> {
             &table,
             super::expressions::index_expr(count.clone()),
         );
-        let mut columns = vec![Tree::Buffer(tag_name(store), TAG)];
+        let mut columns = vec![Tree::Buffer(tag_name(store), TAG, Part::Own)];
         let fields = (0u32..).zip(&known.columns);
-        columns.extend(fields.map(|(at, ty)| Tree::Buffer(column_name(store, at), *ty)));
+        columns.extend(fields.map(|(at, ty)| Tree::Buffer(column_name(store, at), *ty, Part::Own)));
         let here = Index::var(made.clone()) + Index::var(index.clone());
         self.bind_row(row, columns, count.clone(), here.clone());
         self.bindings
@@ -142,7 +142,7 @@ impl Generator<'_> {
         let count = self.size(size);
         let made = self.reserve("made", store, count.clone());
         let columns = (0u32..).zip(columns);
-        let columns = columns.map(|(at, ty)| Tree::Buffer(column_name(store, at), *ty));
+        let columns = columns.map(|(at, ty)| Tree::Buffer(column_name(store, at), *ty, Part::Own));
         let here = Index::var(made.clone()) + Index::var(index.clone());
         self.bind_row(row, columns.collect(), count.clone(), here);
         self.bindings

@@ -45,7 +45,7 @@ impl Generator<'_> {
         };
         match &place.tree {
             Tree::Scalar(name, _) => Ok(Expr::Var(name.clone())),
-            Tree::Buffer(name, _) => Ok(Expr::Load(name.clone(), self.simplify(&place.offset()))),
+            Tree::Buffer(name, ..) => Ok(Expr::Load(name.clone(), self.simplify(&place.offset()))),
             Tree::ChosenLane(lanes, at) => Ok(chosen_lane(lanes, at)),
             _ => self.bug(format!("the path {path:?} ends before a scalar")),
         }

@@ -24,11 +24,20 @@ pub(crate) enum Tree {
     Tuple(Vec<Tree>),
     /// One dimension of every leaf below.
     Array(Index, Box<Tree>),
-    Buffer(Name, ScalarType),
+    Buffer(Name, ScalarType, Part),
     /// Lanes of a buffer.
     BufferLanes(Name, ScalarType, u32),
     /// One of several variables, by a number that is only known when the program runs.
     ChosenLane(Vec<Name>, Index),
+}
+
+/// What of a buffer is meant.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Part {
+    /// All of it: it is there for this variable.
+    Own,
+    /// The cells from this one on, of a buffer that is there for another.
+    From(Index),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,6 +61,7 @@ pub(crate) struct Leaf {
     pub(crate) ty: ScalarType,
     /// None for a scalar variable.
     pub(crate) cells: Option<Index>,
+    pub(crate) part: Part,
     /// The path to the leaf, through arrays with any index.
     pub(crate) path: Vec<LeafStep>,
 }
@@ -108,7 +118,7 @@ enum InBuffer {
 fn tree(data: &Data, name: &Name, place: InBuffer) -> Tree {
     let leaf = |name: &Name, scalar: ScalarType| match place {
         InBuffer::No => Tree::Scalar(name.clone(), scalar),
-        InBuffer::Yes => Tree::Buffer(name.clone(), scalar),
+        InBuffer::Yes => Tree::Buffer(name.clone(), scalar, Part::Own),
     };
     let part = |at: usize| Name::from(format!("{name}_{at}"));
     match data {
@@ -170,22 +180,24 @@ impl Storage {
 }
 
 fn collect(tree: &Tree, cells: &Index, path: &mut Vec<LeafStep>, leaves: &mut Vec<Leaf>) {
-    let mut push = |name: &Name, ty: ScalarType, cells: Option<Index>, path: &[LeafStep]| {
+    let mut push = |name: &Name, ty: ScalarType, cells: Option<Index>, part: &Part, path: &[LeafStep]| {
         leaves.push(Leaf {
             name: name.clone(),
             ty,
             cells,
+            part: part.clone(),
             path: path.to_vec(),
         });
     };
     match tree {
-        Tree::Scalar(name, ty) => push(name, *ty, None, path),
+        Tree::Scalar(name, ty) => push(name, *ty, None, &Part::Own, path),
         // Only paths make these, never types.
         Tree::ChosenLane(..) => {}
-        Tree::Buffer(name, ty) => push(name, *ty, Some(cells.clone()), path),
+        Tree::Buffer(name, ty, part) => push(name, *ty, Some(cells.clone()), part, path),
         Tree::BufferLanes(name, ty, width) => {
             path.push(LeafStep::EachLane(*width));
-            push(name, *ty, Some(cells * &Index::constant((*width).into())), path);
+            let cells = cells * &Index::constant((*width).into());
+            push(name, *ty, Some(cells), &Part::Own, path);
             path.pop();
         }
         Tree::Lanes(lanes) => {
@@ -241,7 +253,7 @@ impl Place {
                 },
                 (Tree::BufferLanes(name, ty, width), Step::Lane(at)) => {
                     place.indices.push((at.clone(), Index::constant(width.into())));
-                    Tree::Buffer(name, ty)
+                    Tree::Buffer(name, ty, Part::Own)
                 }
                 _ => return None,
             };
@@ -249,8 +261,8 @@ impl Place {
         Some(place)
     }
 
-    /// The first cell of a leaf below, which has a path from here.
-    pub(crate) fn start(&self, path: &[LeafStep]) -> Index {
+    /// The first cell of a leaf below.
+    pub(crate) fn start(&self, leaf: &Leaf) -> Index {
         let cells = |path: &[LeafStep]| {
             path.iter().fold(Index::one(), |cells, step| match step {
                 LeafStep::Each(size) => cells * size,
@@ -258,16 +270,59 @@ impl Place {
                 LeafStep::Field(_) | LeafStep::Lane(_) => cells,
             })
         };
-        match (&self.slice, path.split_first()) {
-            (Some((size, first)), Some((_, below))) => (self.offset() * size + first) * cells(below),
-            _ => self.offset() * cells(path),
+        let inside = match (&self.slice, leaf.path.split_first()) {
+            (Some((size, first)), Some((_, below))) => (self.flat() * size + first) * cells(below),
+            _ => self.flat() * cells(&leaf.path),
+        };
+        inside + leaf.part.first()
+    }
+
+    /// Where in its buffer a scalar is.
+    pub(crate) fn offset(&self) -> Index {
+        match &self.tree {
+            Tree::Buffer(_, _, part) => self.flat() + part.first(),
+            _ => self.flat(),
         }
     }
 
     /// The flat index: Horner's rule over the dimensions.
-    pub(crate) fn offset(&self) -> Index {
+    fn flat(&self) -> Index {
         self.indices
             .iter()
             .fold(Index::zero(), |flat, (index, size)| flat * size + index)
+    }
+}
+
+impl Part {
+    pub(crate) fn first(&self) -> Index {
+        match self {
+            Part::Own => Index::zero(),
+            Part::From(first) => first.clone(),
+        }
+    }
+}
+
+impl Storage {
+    /// The same with some of its buffers in others: for each leaf, a buffer and a first cell, or none for its own.
+    pub(crate) fn placed(mut self, homes: &[Option<(Name, Index)>]) -> Storage {
+        let mut homes = homes.iter();
+        place(&mut self.tree, &mut homes);
+        self
+    }
+}
+
+fn place<'h>(tree: &mut Tree, homes: &mut impl Iterator<Item = &'h Option<(Name, Index)>>) {
+    match tree {
+        Tree::Buffer(name, _, part) => {
+            if let Some(Some((buffer, first))) = homes.next() {
+                *name = buffer.clone();
+                *part = Part::From(first.clone());
+            }
+        }
+        Tree::Scalar(..) | Tree::BufferLanes(..) | Tree::ChosenLane(..) => {
+            homes.next();
+        }
+        Tree::Tuple(parts) | Tree::Lanes(parts) => parts.iter_mut().for_each(|part| place(part, homes)),
+        Tree::Array(_, element) => place(element, homes),
     }
 }

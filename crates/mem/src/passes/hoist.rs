@@ -46,13 +46,13 @@ pub fn hoist(program: Annotated, log: &mut Log) -> Annotated {
 /// An allocation to move: from before which statement, to before which, and its number there.
 fn next(index: &Index<'_>, memory: &Memory) -> Option<(Var, Var, usize)> {
     let aliases = Aliases::new(index, memory);
+    let bound = index.memory_bound(memory);
     for info in &index.stmts {
         let body = index.bodies.get(info.body.0)?;
         let around = body.around.and_then(|at| index.stmts.get(at));
         let (BodyKind::Loop, Some(around), Some(from)) = (body.kind, around, key(info.stmt)) else {
             continue;
         };
-        let bound = index.memory_bound(memory);
         let before = |alloc: &Alloc| {
             alloc.cells.free_vars().all(|var| {
                 let moment = index.bound.get(var).or_else(|| bound.get(var));

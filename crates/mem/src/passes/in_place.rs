@@ -96,50 +96,57 @@ fn update(
     match try_update(index, memory, info, new, leaf, home) {
         Ok(better) => Ok(better),
         Err(why) => {
-            let copied = copied_at_the_start(index, memory, &home.block).ok_or_else(|| why.clone())?;
-            try_update(index, &copied, info, new, leaf, home).map_err(|_| why)
+            let class = Aliases::new(index, memory).class(&home.block);
+            let copied = copied_at_the_start(index, memory, &class).into_iter();
+            let mut better =
+                copied.filter_map(|copied| try_update(index, &copied, info, new, leaf, home).ok());
+            better.next().ok_or(why)
         }
     }
 }
 
-/// A loop that starts with a copy of its own, so that its block is nobody else's.
-fn copied_at_the_start(index: &Index<'_>, memory: &Memory, inside: &Var) -> Option<Memory> {
+/// Memory in which one of the loops that carry such a block starts with a copy of its own, so that its block is nobody else's.
+/// The outermost loop first: those inside it then start with its block.
+fn copied_at_the_start(index: &Index<'_>, memory: &Memory, class: &HashSet<Var>) -> Vec<Memory> {
+    let mut out = Vec::new();
     for info in &index.stmts {
         let Some(head) = key(info.stmt).and_then(|key| memory.heads.get(key)) else {
             continue;
         };
-        let Some(at) = head
-            .items
-            .iter()
-            .position(|item| item.inside.as_ref() == Some(inside))
-        else {
-            continue;
-        };
-        let block = match head.items.get(at)?.given.first()? {
-            Given::Block(block) => block.clone(),
-            Given::Alloc(_) | Given::Integer(_) => return None,
-        };
-        // The initial value that is in this block, for its size.
-        let Exp::Loop(looped) = &info.stmt.exp else {
+        for (at, item) in head.items.iter().enumerate() {
+            if item.inside.as_ref().is_some_and(|inside| class.contains(inside)) {
+                out.extend(with_copy(index, memory, info, at));
+            }
+        }
+    }
+    out
+}
+
+fn with_copy(index: &Index<'_>, memory: &Memory, info: &StmtInfo<'_>, at: usize) -> Option<Memory> {
+    let head = key(info.stmt).and_then(|key| memory.heads.get(key))?;
+    let block = match head.items.get(at)?.given.first()? {
+        Given::Block(block) => block.clone(),
+        Given::Alloc(_) | Given::Integer(_) => return None,
+    };
+    // The initial value that is in this block, for its size.
+    let Exp::Loop(looped) = &info.stmt.exp else {
+        return None;
+    };
+    let cells = looped.params.iter().find_map(|(_, initial)| {
+        let Atom::Var(var) = initial else {
             return None;
         };
-        let cells = looped.params.iter().find_map(|(_, initial)| {
-            let Atom::Var(var) = initial else {
-                return None;
-            };
-            let leaves = index.leaves(var);
-            let storage = memory.storage.get(var)?;
-            let at = storage
-                .iter()
-                .position(|one| one.home().is_some_and(|home| home.block == block))?;
-            leaves.get(at).map(crate::leaves::Leaf::cells)
-        })?;
-        let mut copied = memory.clone();
-        let head = key(info.stmt).and_then(|key| copied.heads.get_mut(key))?;
-        *head.items.get_mut(at)?.given.first_mut()? = Given::Alloc(cells);
-        return Some(copied);
-    }
-    None
+        let leaves = index.leaves(var);
+        let storage = memory.storage.get(var)?;
+        let at = storage
+            .iter()
+            .position(|one| one.home().is_some_and(|home| home.block == block))?;
+        leaves.get(at).map(crate::leaves::Leaf::cells)
+    })?;
+    let mut copied = memory.clone();
+    let head = key(info.stmt).and_then(|key| copied.heads.get_mut(key))?;
+    *head.items.get_mut(at)?.given.first_mut()? = Given::Alloc(cells);
+    Some(copied)
 }
 
 fn try_update(

@@ -25,7 +25,7 @@
 use super::{Log, Note};
 use crate::check::check_memory;
 use crate::copies::{CopyPoint, Role, copy_points};
-use crate::index::{BodyId, BodyKind, Index, Moment, blocks_read};
+use crate::index::{BodyId, BodyKind, Index, Moment, StmtInfo, blocks_read};
 use crate::ir::{Alloc, Annotated, Given, Home, Memory, Storage, key};
 use crate::leaves::Leaf;
 use crate::relocate::relocate;
@@ -288,7 +288,8 @@ fn attempt(index: &Index<'_>, memory: &Memory, copy: &Copy) -> Result<Memory, St
         move_alloc(&mut better, stmt.stmt, made.stmt, &to.block);
     }
     there_before(index, &better, &to, made.start)?;
-    undisturbed(index, &better, &to, home, (made.start, copy.at), copy)?;
+    undisturbed(index, &better, &to, home, made, copy)?;
+    unchanged_after(index, &better, &to, home, copy)?;
     let moved = relocate(index, &better, &owner, leaf, &to).ok_or_else(|| {
         format!(
             "something that is taken from `{owner}` has no descriptor in `{}`",
@@ -429,15 +430,93 @@ fn made_at(index: &Index<'_>, memory: &Memory, block: &Var) -> Option<Moment> {
     made.map(|info| info.start)
 }
 
+/// Whether an array is only read by the `map` that makes the other one in its place, each cell by the iteration that then
+/// overwrites it. Only scalars: an iteration that writes more than one cell may read the next one afterwards.
+fn read_cell_by_cell(
+    index: &Index<'_>,
+    memory: &Memory,
+    making: &StmtInfo<'_>,
+    var: &Var,
+    to: &Home,
+    end: Moment,
+) -> bool {
+    let (Exp::Op(op), [made]) = (&making.stmt.exp, making.stmt.pattern.values.as_slice()) else {
+        return false;
+    };
+    let one_cell_each = op.prim == Prim::Map
+        && op.annotation.effect.is_none()
+        && matches!(index.leaves(&made.var).as_slice(), [Leaf::Cells { dims, lanes: None, .. }] if dims.len() == 1);
+    let there = match memory.storage.get(var).map(Vec::as_slice) {
+        Some([Storage::Placed(home)]) => index.same_home(home, to),
+        _ => false,
+    };
+    let uses = index.uses.get(var).into_iter().flatten();
+    let in_between = uses.filter(|at| **at > making.start && **at <= end).count();
+    let arguments = op.args.iter();
+    let arguments = arguments.filter(|atom| matches!(atom, Atom::Var(used) if used == var));
+    one_cell_each && there && in_between == arguments.count()
+}
+
+/// Where what was copied is used after the copy, nothing else is written to where it then is before that.
+fn unchanged_after(
+    index: &Index<'_>,
+    memory: &Memory,
+    to: &Home,
+    from: &Home,
+    copy: &Copy,
+) -> Result<(), String> {
+    let copying = copy.stmt.and_then(|at| index.stmts.get(at));
+    let copied = copying.map_or(copy.at, |info| info.end);
+    let readers = blocks_read(index, memory);
+    let readers = readers.iter().filter(|(_, blocks)| blocks.contains(&from.block));
+    let last = readers
+        .filter_map(|(var, _)| Some((var, *index.uses.get(var)?.iter().max()?)))
+        .filter(|(_, last)| *last > copied)
+        .max_by_key(|(_, last)| *last);
+    let Some((var, last)) = last else {
+        return Ok(());
+    };
+    let class = crate::index::Aliases::new(index, memory).class(&to.block);
+    let writes = |info: &StmtInfo<'_>| {
+        let [value] = info.stmt.pattern.values.as_slice() else {
+            return true;
+        };
+        !matches!(
+            crate::derive::derive(&info.stmt.exp, &value.ty, memory, &index.env),
+            crate::derive::Derived::Same(_)
+        )
+    };
+    let mut later = index
+        .stmts
+        .iter()
+        .filter(|info| info.start >= copied && info.start < last);
+    let writer = later.find(|info| {
+        let values = info.stmt.pattern.values.iter();
+        let mut homes = values
+            .filter_map(|value| memory.storage.get(&value.var))
+            .flatten()
+            .filter_map(Storage::home);
+        homes.any(|home| class.contains(&home.block)) && writes(info)
+    });
+    match writer {
+        Some(_) => Err(format!(
+            "`{var}` is used after `{}` is written to again",
+            to.block
+        )),
+        None => Ok(()),
+    }
+}
+
 /// Nothing else is read from or written to the new place in between.
 fn undisturbed(
     index: &Index<'_>,
     memory: &Memory,
     to: &Home,
     from: &Home,
-    (start, end): (Moment, Moment),
+    making: &StmtInfo<'_>,
     copy: &Copy,
 ) -> Result<(), String> {
+    let (start, end) = (making.start, copy.at);
     let aliases = crate::index::Aliases::new(index, memory);
     let mut class = aliases.class(&to.block);
     // A block that was there before this one was made is another, whatever hands both on afterwards.
@@ -463,6 +542,9 @@ fn undisturbed(
             .and_then(|at| index.stmts.get(at))
             .map(|info| &info.stmt.pattern.values);
         if results.is_some_and(|values| values.iter().any(|value| value.var == var)) {
+            continue;
+        }
+        if bound <= start && read_cell_by_cell(index, memory, making, &var, to, end) {
             continue;
         }
         for storage in memory.storage.get(&var).into_iter().flatten() {

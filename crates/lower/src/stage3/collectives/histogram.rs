@@ -88,7 +88,7 @@ impl Generator<'_> {
             this.inside_at(at, i, |this, j| {
                 let value = this.read(values, vec![Step::At(i.clone())])?;
                 let place = this.target(var, vec![Step::At(j.clone())])?;
-                let Tree::Buffer(buffer, _) = &place.tree else {
+                let Tree::Buffer(buffer, ..) = &place.tree else {
                     return this.bug("bins that are no array");
                 };
                 this.emit(Stmt::Atomic {

@@ -81,7 +81,9 @@ impl Generator<'_> {
         for ((to, to_index, count), (from, from_index, _)) in targets.into_iter().zip(sources) {
             let (to_index, from_index) = (self.simplify(&to_index), self.simplify(&from_index));
             let count = self.simplify(&count);
-            if count.is_zero() {
+            // What lives where it should go is there already.
+            let there = to == from && to_index == from_index;
+            if count.is_zero() || there {
                 continue;
             }
             self.emit(Stmt::Copy {
@@ -123,6 +125,18 @@ impl Generator<'_> {
                 (Prim::Slice | Prim::SliceAcc, [begin, step, array]) => {
                     self.source_slice((begin, step, array), instance, path)?
                 }
+                (Prim::TakeAcc, [array]) => {
+                    let count = instance.nats.first().map(|count| self.size(count));
+                    self.source_part(Index::zero(), count, array, path)?
+                }
+                (Prim::DropAcc, [array]) => {
+                    let (begin, count) = (instance.nats.first(), instance.nats.get(1));
+                    let count = count.map(|count| self.size(count));
+                    match begin.map(|begin| self.size(begin)) {
+                        Some(begin) => self.source_part(begin, count, array, path)?,
+                        None => None,
+                    }
+                }
                 (Prim::Tuple(_), parts) => match path.split_first() {
                     Some((Step::Field(at), rest)) => match parts.get(*at) {
                         Some(part) => self.source(part, rest.to_vec())?,
@@ -155,6 +169,24 @@ impl Generator<'_> {
             return Ok(None);
         };
         let count = self.size(count);
+        self.source_part(begin, Some(count), array, path)
+    }
+
+    /// Neighbours in an array in memory: one of them, or all.
+    fn source_part(
+        &mut self,
+        begin: Index,
+        count: Option<Index>,
+        array: &Phrase,
+        path: Path,
+    ) -> Lowering<Option<Place>> {
+        if let Some((Step::At(at), rest)) = path.split_first() {
+            let at = Step::At(begin + at);
+            return self.source(array, joined(vec![at], rest.to_vec()));
+        }
+        let Some(count) = count else {
+            return Ok(None);
+        };
         let Some(place) = self.source(array, Vec::new())? else {
             return Ok(None);
         };
@@ -186,6 +218,6 @@ fn consecutive(place: &Place) -> Option<Vec<(Name, Index, Index)>> {
     let blocks = storage
         .leaves()
         .into_iter()
-        .map(|leaf| Some((leaf.name, place.start(&leaf.path), leaf.cells?)));
+        .map(|leaf| Some((leaf.name.clone(), place.start(&leaf), leaf.cells?)));
     blocks.collect()
 }

@@ -1,22 +1,28 @@
 //! Variables: their memory, and cells that hold sizes and what has them.
 
 use crate::error::Lowering;
-use crate::stage3::storage::{Storage, Tree};
+use crate::stage3::storage::{Leaf, Part, Storage, Tree};
 use crate::stage3::{Binding, Generator, storage};
 use almach_base::{Name, Span};
-use almach_dpia::{Data, Instance, Phrase, PhraseType, Space};
-use almach_imp::{Expr, Stmt};
+use almach_dpia::{Data, Home, Instance, Phrase, PhraseType, Space};
+use almach_imp::{Expr, Index, Stmt};
 use almach_nat::Range;
 use almach_value::ScalarType;
 use std::rc::Rc;
 
 impl Generator<'_> {
-    pub(super) fn new_variable(&mut self, space: Space, instance: &Instance, body: &Phrase) -> Lowering<()> {
+    pub(super) fn new_variable(
+        &mut self,
+        space: Space,
+        homes: &[Home],
+        instance: &Instance,
+        body: &Phrase,
+    ) -> Lowering<()> {
         let (Phrase::Lam(name, _, inner), [data]) = (body.unmarked(), instance.datas.as_slice()) else {
             return self.bug("a variable without a body");
         };
         let data = self.index_data(data)?;
-        let storage = Rc::new(storage::of(&data, name));
+        let storage = Rc::new(storage::of(&data, name).placed(&self.homes(homes, instance)));
         let outer = self.span;
         self.span = first_use(inner, name, outer).unwrap_or(outer);
         self.declare(&storage, space);
@@ -25,11 +31,29 @@ impl Generator<'_> {
             .insert(name.clone(), Binding::Storage(storage.clone()));
         self.command(inner)?;
         for leaf in storage.leaves().into_iter().rev() {
-            if leaf.cells.is_some() {
+            if leaf.cells.is_some() && leaf.part == Part::Own {
                 self.emit(Stmt::Free(leaf.name));
             }
         }
         Ok(())
+    }
+
+    /// The buffers of others that the memory plan puts a variable in, with the first cell there.
+    fn homes(&self, homes: &[Home], instance: &Instance) -> Vec<Option<(Name, Index)>> {
+        let mut starts = instance.nats.iter();
+        let placed = homes.iter().map(|home| match home {
+            Home::Own => None,
+            Home::Inside { variable, buffer } => {
+                let start = self.size(starts.next()?);
+                let Some(Binding::Storage(storage)) = self.bindings.get(variable) else {
+                    return None;
+                };
+                let leaf = storage.leaves().into_iter().nth(*buffer)?;
+                leaf.cells.as_ref()?;
+                Some((leaf.name.clone(), leaf.part.first() + start))
+            }
+        });
+        placed.collect()
     }
 
     /// Declares variables and buffers; those that are no cell's get their memory at once.
@@ -43,7 +67,7 @@ impl Generator<'_> {
                 value: zero,
             });
         }
-        for leaf in storage.leaves() {
+        for leaf in storage.leaves().into_iter().filter(|leaf| leaf.part == Part::Own) {
             match leaf.cells {
                 None => {
                     self.assigned.insert(leaf.name.clone());
@@ -170,8 +194,8 @@ impl Generator<'_> {
             });
         }
         for (to, from) in to.leaves().into_iter().zip(from.leaves()) {
-            match to.cells {
-                Some(_) => self.emit(Stmt::Swap(to.name, from.name)),
+            match to.cells.clone() {
+                Some(count) => self.move_buffer(to, from, count),
                 None => self.emit(Stmt::Assign {
                     name: to.name,
                     value: Expr::Var(from.name),
@@ -179,6 +203,26 @@ impl Generator<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Buffers change hands; what is a part of another variable's is copied, unless it is there already.
+    fn move_buffer(&mut self, to: Leaf, from: Leaf, count: Index) {
+        if to.part == Part::Own && from.part == Part::Own {
+            self.emit(Stmt::Swap(to.name, from.name));
+            return;
+        }
+        let (to_index, from_index) = (self.simplify(&to.part.first()), self.simplify(&from.part.first()));
+        if to.name == from.name && to_index == from_index {
+            return;
+        }
+        let count = self.simplify(&count);
+        self.emit(Stmt::Copy {
+            to: to.name,
+            to_index,
+            from: from.name,
+            from_index,
+            count,
+        });
     }
 }
 

@@ -1,0 +1,534 @@
+//! Which arrays live in whose memory: what the translation follows of the memory plan (`docs/memory.md`).
+//!
+//! ```text
+//! let zs_mem: mem = alloc f32 (n + m)                         new{(n + m).f32} (\zs_mem. …
+//! let a: [n]f32 @ zs_mem -> 0 + {(n : 1)} = map f xs    ~~>     new<in zs_mem 0>[0]{n.f32} (\a. …
+//! let b: [m]f32 @ zs_mem -> n + {(m : 1)} = map g ys              new<in zs_mem 0>[n]{m.f32} (\b. …
+//! let zs: [n + m]f32 @ zs_mem -> 0 + … = concat a b                 new<in zs_mem 0>[0]{(n + m).f32} (\zs. …
+//! ```
+//!
+//! The plan is an annotation, and so it stays: without it every `new` has memory of its own and the program means the same. It may
+//! therefore be followed in part. An array that is not put where the plan says is in memory of its own, which only leaves writes to
+//! shared blocks out. What makes that sound:
+//!
+//! - blocks that may be one at run time are followed together, and only where one allocation makes all of them;
+//! - everything that reads such a block is something whose moment the plan knows. The translation keeps views as phrases and reads
+//!   them where they are used, as the plan does; where it would keep as a view what the plan copies (or holds in a field), the blocks
+//!   that are read are not followed. Scalars from memory are read where Core reads them ([`Plan::is_followed`]).
+
+use crate::facts::Facts;
+use almach_core::{Atom, Exp, FunId, Function, LoopForm, Op, Program, Size, Stmt, Type, Var};
+use almach_lmad::Lmad;
+use almach_mem::copies::{Role, copy_points};
+use almach_mem::index::{Aliases, Index, blocks_read};
+use almach_mem::leaves::Leaf;
+use almach_mem::{Annotated, Given, Home, Kind, Memory, Storage, key};
+use almach_prim::{Effect, Prim};
+use almach_value::ScalarType;
+use std::collections::{HashMap, HashSet};
+
+/// Blocks smaller than this many cells are left to the C compiler, which keeps them in registers.
+const SMALL: i64 = 1024;
+
+#[derive(Default)]
+pub(crate) struct Plan {
+    /// Of arrays that live in a followed block: for each leaf, where.
+    homes: HashMap<Var, Vec<Option<Place>>>,
+    /// Blocks to make before a statement.
+    blocks: HashMap<Var, Vec<Block>>,
+    /// Blocks that are results: which value, which leaf of it, which block.
+    results: Vec<(usize, usize, Var)>,
+    /// Concatenations whose parts are built in place.
+    concats: HashSet<Var>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) block: Var,
+    pub(crate) offset: Size,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    pub(crate) var: Var,
+    pub(crate) element: ScalarType,
+    pub(crate) cells: Size,
+}
+
+impl Plan {
+    /// What is followed of the plan of a function.
+    fn of(annotated: &Annotated) -> Plan {
+        let index = Index::new(&annotated.core);
+        let mut follow = Follow {
+            index: &index,
+            memory: &annotated.memory,
+            class_of: HashMap::new(),
+            classes: Vec::new(),
+        };
+        follow.find_classes();
+        follow.find_roots();
+        follow.leave_out_what_is_read_late();
+        follow.find_results();
+        follow.plan()
+    }
+
+    pub(crate) fn home(&self, var: &Var) -> Option<&[Option<Place>]> {
+        self.homes.get(var).map(Vec::as_slice)
+    }
+
+    pub(crate) fn blocks_before(&self, stmt: &Stmt) -> &[Block] {
+        key(stmt)
+            .and_then(|key| self.blocks.get(key))
+            .map_or(&[], Vec::as_slice)
+    }
+
+    /// Values of the function that are blocks: which value, which leaf of it, which block.
+    pub(crate) fn results(&self) -> &[(usize, usize, Var)] {
+        &self.results
+    }
+
+    pub(crate) fn is_built_in_place(&self, concat: &Var) -> bool {
+        self.concats.contains(concat)
+    }
+
+    /// Whether arrays share memory, so that it matters when they are read.
+    pub(crate) fn is_followed(&self) -> bool {
+        !self.homes.is_empty()
+    }
+
+    /// Numbers that places are made of become sizes, where they can.
+    pub(crate) fn add_sizes(&self, function: &Function, facts: &mut Facts) {
+        let mut numbers = Numbers(HashSet::new());
+        almach_core::visit::walk_function(&mut numbers, function);
+        for place in self.homes.values().flatten().flatten() {
+            for var in place.offset.free_vars() {
+                facts.also_size(var, &numbers.0);
+            }
+        }
+    }
+}
+
+/// Numbers that the translation can bind as sizes.
+struct Numbers(HashSet<Var>);
+
+impl almach_core::visit::Walk for Numbers {
+    fn stmt(&mut self, stmt: &Stmt) {
+        if let ([], [value]) = (stmt.pattern.context.as_slice(), stmt.pattern.values.as_slice())
+            && value.ty == Type::I64
+            && matches!(
+                stmt.exp,
+                Exp::Atom(_) | Exp::Unary(..) | Exp::Binary(..) | Exp::Ternary(..) | Exp::Index { .. }
+            )
+        {
+            self.0.insert(value.var.clone());
+        }
+        if let Exp::Loop(looped) = &stmt.exp
+            && let LoopForm::For { index, .. } = &looped.form
+            && index.ty == Type::I64
+        {
+            self.0.insert(index.var.clone());
+        }
+        almach_core::visit::walk_stmt(self, stmt);
+    }
+}
+
+/// Blocks that may be one.
+#[derive(Default)]
+struct Class {
+    blocks: HashSet<Var>,
+    roots: Vec<Root>,
+    left_out: bool,
+    /// The value of the function, and the leaf of the value, that is the block.
+    result: Option<(usize, usize)>,
+}
+
+/// What makes a block.
+enum Root {
+    /// An allocation before a statement, which it is the number of, and where the statement is.
+    Before(Block, usize),
+    /// The caller, a call, a branch, an operation that alone knows the size.
+    Other,
+}
+
+struct Follow<'a> {
+    index: &'a Index<'a>,
+    memory: &'a Memory,
+    class_of: HashMap<Var, usize>,
+    classes: Vec<Class>,
+}
+
+impl Follow<'_> {
+    fn find_classes(&mut self) {
+        let aliases = Aliases::new(self.index, self.memory);
+        let homes = self.memory.storage.values().flatten().filter_map(Storage::home);
+        for home in homes {
+            if !self.class_of.contains_key(&home.block) {
+                let blocks = aliases.class(&home.block);
+                for block in &blocks {
+                    self.class_of.insert(block.clone(), self.classes.len());
+                }
+                self.classes.push(Class {
+                    blocks,
+                    ..Class::default()
+                });
+            }
+        }
+    }
+
+    fn root(&mut self, block: &Var, root: Root) {
+        if let Some(class) = self.class_of.get(block).and_then(|at| self.classes.get_mut(*at)) {
+            class.roots.push(root);
+        }
+    }
+
+    fn find_roots(&mut self) {
+        let memory = self.memory;
+        for function in &memory.functions {
+            for (block, _) in &function.context {
+                self.root(block, Root::Other);
+            }
+        }
+        for (at, info) in self.index.stmts.iter().enumerate() {
+            let Some(key) = key(info.stmt) else {
+                continue;
+            };
+            for alloc in memory.allocs.get(key).into_iter().flatten() {
+                let block = Block {
+                    var: alloc.block.clone(),
+                    element: alloc.element,
+                    cells: alloc.cells.clone(),
+                };
+                self.root(&alloc.block, Root::Before(block, at));
+            }
+            for item in memory.heads.get(key).into_iter().flat_map(|head| &head.items) {
+                let Kind::Block(element) = item.kind else {
+                    continue;
+                };
+                if item.given.is_empty() {
+                    self.root(&item.var, Root::Other);
+                }
+                for (end, given) in item.given.iter().enumerate() {
+                    let Given::Alloc(cells) = given else {
+                        continue;
+                    };
+                    // A loop that starts with a copy of its own.
+                    let root = match (&info.stmt.exp, end) {
+                        (Exp::Loop(_), 0) => Root::Before(
+                            Block {
+                                var: item.inside.clone().unwrap_or_else(|| item.var.clone()),
+                                element,
+                                cells: cells.clone(),
+                            },
+                            at,
+                        ),
+                        _ => Root::Other,
+                    };
+                    self.root(&item.var, root);
+                }
+            }
+        }
+    }
+
+    fn leave_out(&mut self, blocks: impl IntoIterator<Item = Var>) {
+        for block in blocks {
+            if let Some(class) = self.class_of.get(&block).and_then(|at| self.classes.get_mut(*at)) {
+                class.left_out = true;
+            }
+        }
+    }
+
+    /// Blocks that the translation may read later than the plan does.
+    fn leave_out_what_is_read_late(&mut self) {
+        let read = blocks_read(self.index, self.memory);
+        for info in &self.index.stmts {
+            if !self.is_late(info.stmt, &read) {
+                continue;
+            }
+            let used = almach_core::visit::Vars::of_exp(&info.stmt.exp);
+            let blocks: Vec<Var> = used
+                .free()
+                .filter_map(|var| read.get(var))
+                .flatten()
+                .cloned()
+                .collect();
+            self.leave_out(blocks);
+            let made = info.stmt.pattern.values.iter();
+            let made: Vec<Var> = made
+                .filter_map(|value| read.get(&value.var))
+                .flatten()
+                .cloned()
+                .collect();
+            self.leave_out(made);
+        }
+    }
+
+    fn is_late(&self, stmt: &Stmt, read: &HashMap<Var, HashSet<Var>>) -> bool {
+        if stmt.pattern.values.iter().any(|value| holds_elsewhere(&value.ty)) {
+            return true;
+        }
+        if is_computed(&stmt.exp) || self.builds_in_place(stmt) {
+            return false;
+        }
+        // A view here that the plan copies.
+        let used = almach_core::visit::Vars::of_exp(&stmt.exp);
+        let sources: HashSet<&Var> = used.free().filter_map(|var| read.get(var)).flatten().collect();
+        let mut storage = stmt
+            .pattern
+            .values
+            .iter()
+            .flat_map(|value| self.memory.storage.get(&value.var))
+            .flatten();
+        storage.any(|storage| storage.home().is_some_and(|home| !sources.contains(&home.block)))
+    }
+
+    /// Whether a statement is a concatenation of parts that are where they go.
+    fn builds_in_place(&self, stmt: &Stmt) -> bool {
+        if !matches!(&stmt.exp, Exp::Op(op) if op.prim == Prim::Concat) {
+            return false;
+        }
+        let points = copy_points(stmt, self.memory, &self.index.env);
+        !points.is_empty()
+            && points.iter().all(|point| {
+                let home = self
+                    .memory
+                    .of(&point.source)
+                    .get(point.leaf)
+                    .and_then(Storage::home);
+                point.role == Role::Part && home.is_some_and(|home| self.index.same_home(home, &point.to))
+            })
+    }
+
+    /// Blocks that are whole results of functions.
+    fn find_results(&mut self) {
+        let functions = self.index.program.functions.iter();
+        for (function, memory) in functions.zip(&self.memory.functions) {
+            let mut items = memory.results.iter();
+            for (number, value) in function.body.values.iter().enumerate() {
+                let Atom::Var(var) = value else {
+                    continue;
+                };
+                let leaves = self.index.leaves(var);
+                let plain = function.result.types.get(number).is_some_and(is_plain_array);
+                for (at, leaf) in leaves.iter().enumerate() {
+                    let Some(item) = (*leaf != Leaf::Held).then(|| items.next()).flatten() else {
+                        continue;
+                    };
+                    if let ([Given::Block(block)], true) = (item.given.as_slice(), plain) {
+                        self.is_result(block, (number, at), leaf);
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_result(&mut self, block: &Var, result: (usize, usize), leaf: &Leaf) {
+        let Some(class) = self.class_of.get(block).and_then(|at| self.classes.get_mut(*at)) else {
+            return;
+        };
+        let [Root::Before(made, _)] = class.roots.as_slice() else {
+            return;
+        };
+        match class.result {
+            // One block for two results is copied for one of them.
+            Some(_) => class.left_out = true,
+            None if self.index.env.same_size(&made.cells, &leaf.cells()) => class.result = Some(result),
+            None => {}
+        }
+    }
+
+    fn plan(&self) -> Plan {
+        let mut plan = Plan::default();
+        let mut followed: HashMap<usize, Var> = HashMap::new();
+        for (at, class) in self.classes.iter().enumerate() {
+            let [Root::Before(block, stmt)] = class.roots.as_slice() else {
+                continue;
+            };
+            if class.left_out || !self.is_worth_it(class, block, *stmt) {
+                continue;
+            }
+            followed.insert(at, block.var.clone());
+            let info = self.index.stmts.get(*stmt);
+            match class.result {
+                Some((value, leaf)) => plan.results.push((value, leaf, block.var.clone())),
+                None => {
+                    if let Some(key) = info.and_then(|info| key(info.stmt)) {
+                        plan.blocks.entry(key.clone()).or_default().push(block.clone());
+                    }
+                }
+            }
+        }
+        for (var, storage) in &self.memory.storage {
+            let leaves = self.index.leaves(var);
+            if !self.index.types.get(var).is_some_and(is_plain_array) {
+                continue;
+            }
+            let places: Vec<Option<Place>> = leaves
+                .iter()
+                .zip(storage)
+                .map(|(leaf, storage)| self.place(leaf, storage.home()?, &followed))
+                .collect();
+            if places.iter().any(Option::is_some) {
+                plan.homes.insert(var.clone(), places);
+            }
+        }
+        for info in &self.index.stmts {
+            if let [value] = info.stmt.pattern.values.as_slice()
+                && self.builds_in_place(info.stmt)
+                && plan
+                    .homes
+                    .get(&value.var)
+                    .is_some_and(|all| all.iter().all(Option::is_some))
+            {
+                plan.concats.insert(value.var.clone());
+            }
+        }
+        plan
+    }
+
+    /// Consecutive cells of a followed block.
+    fn place(&self, leaf: &Leaf, home: &Home, followed: &HashMap<usize, Var>) -> Option<Place> {
+        let block = followed.get(self.class_of.get(&home.block)?)?;
+        let lmad = self.index.normalised(&home.lmad);
+        let whole = self
+            .index
+            .normalised(&Lmad::row_major(lmad.offset.clone(), &leaf.shape()));
+        let strides =
+            |lmad: &Lmad<Var>| -> Vec<Size> { lmad.dims.iter().map(|dim| dim.stride.clone()).collect() };
+        (strides(&lmad) == strides(&whole)).then(|| Place {
+            block: block.clone(),
+            offset: lmad.offset,
+        })
+    }
+
+    /// Whether a block has more than the one array that it would be made for anyway.
+    fn is_worth_it(&self, class: &Class, block: &Block, made: usize) -> bool {
+        let is_result = class.result.is_some();
+        if !is_result && block.cells.as_constant().is_some_and(|cells| cells < SMALL) {
+            return false;
+        }
+        let Some(made) = self.index.stmts.get(made) else {
+            return false;
+        };
+        let heads = self.memory.heads.values();
+        let counters: HashSet<&Var> = heads.filter_map(|head| head.index.as_ref()).collect();
+        let mut writers = self.index.stmts.iter().filter(|info| {
+            let makes = is_computed(&info.stmt.exp) || self.builds_in_place(info.stmt);
+            let mut homes = info
+                .stmt
+                .pattern
+                .values
+                .iter()
+                .flat_map(|value| self.memory.storage.get(&value.var))
+                .flatten()
+                .filter_map(Storage::home);
+            // Rows of a `map` are written through its acceptor: iterations have no number in Dpia.
+            let named = |home: &Home| !home.lmad.offset.free_vars().any(|var| counters.contains(var));
+            makes && homes.any(|home| class.blocks.contains(&home.block) && named(home))
+        });
+        match (writers.next(), writers.next()) {
+            (Some(_), Some(_)) => true,
+            (Some(one), None) => {
+                // What is a result and nothing else is computed into its place anyway.
+                let used_before = is_result && self.is_used_twice(one.stmt);
+                one.body != made.body || matches!(one.stmt.exp, Exp::Loop(_)) || used_before
+            }
+            (None, _) => false,
+        }
+    }
+
+    fn is_used_twice(&self, stmt: &Stmt) -> bool {
+        let mut values = stmt.pattern.values.iter();
+        values.any(|value| self.index.uses.get(&value.var).is_some_and(|uses| uses.len() > 1))
+    }
+}
+
+/// Whether the translation computes an expression where it stands.
+fn is_computed(exp: &Exp) -> bool {
+    match exp {
+        Exp::If { .. }
+        | Exp::Case { .. }
+        | Exp::Loop(_)
+        | Exp::Call { .. }
+        | Exp::Foreign { .. }
+        | Exp::Array(..)
+        | Exp::Update { .. } => true,
+        Exp::Op(Op { prim, annotation, .. }) => {
+            annotation.effect != Some(Effect::Source)
+                && matches!(
+                    prim,
+                    Prim::Map
+                        | Prim::Scan
+                        | Prim::ScanExclusive
+                        | Prim::Filter
+                        | Prim::Partition
+                        | Prim::Gather
+                        | Prim::Permute
+                        | Prim::Materialise
+                        | Prim::Reduce
+                        | Prim::ReduceComm
+                        | Prim::ReduceSeq
+                        | Prim::ReduceByIndex
+                        | Prim::Scatter
+                        | Prim::ToGlobal
+                        | Prim::ToLocal
+                        | Prim::ToPrivate
+                )
+        }
+        Exp::Atom(_)
+        | Exp::Unary(..)
+        | Exp::Binary(..)
+        | Exp::Ternary(..)
+        | Exp::Tuple(_)
+        | Exp::Project(..)
+        | Exp::Construct { .. }
+        | Exp::ConstructNode { .. }
+        | Exp::Index { .. }
+        | Exp::Slice { .. }
+        | Exp::Coerce { .. }
+        | Exp::Trace { .. }
+        | Exp::Assert { .. } => false,
+    }
+}
+
+/// Whether a value has parts that the plan does not know the place of.
+fn holds_elsewhere(ty: &Type) -> bool {
+    match ty {
+        Type::Scalar(_) | Type::Vector(..) => false,
+        Type::Tuple(parts) => parts.iter().any(holds_elsewhere),
+        Type::Array(almach_core::Dim::Size(_), element) => holds_elsewhere(element),
+        Type::Array(almach_core::Dim::Jagged, _) | Type::Data(_) | Type::Node(_) => true,
+    }
+}
+
+/// An array of scalars, or of tuples of them: its leaves here are those of its memory.
+fn is_plain_array(ty: &Type) -> bool {
+    fn is_plain(ty: &Type) -> bool {
+        match ty {
+            Type::Scalar(_) => true,
+            Type::Tuple(parts) => !parts.is_empty() && parts.iter().all(is_plain),
+            Type::Array(almach_core::Dim::Size(_), element) => is_plain(element),
+            Type::Vector(..) | Type::Array(..) | Type::Data(_) | Type::Node(_) => false,
+        }
+    }
+    matches!(ty, Type::Array(..)) && is_plain(ty)
+}
+
+/// The memory plan of a function. Calls are opaque to the plan, so a function is looked at alone: in a large program every pass
+/// would walk all of it for each of its steps.
+pub(crate) fn plan(program: &Program, id: FunId) -> Result<Plan, Box<almach_base::Diagnostic>> {
+    let functions = program.functions.get(id.0 as usize);
+    let mut entries: Vec<_> = program.entries.clone();
+    entries.retain(|entry| entry.function == id);
+    for entry in &mut entries {
+        entry.function = FunId(0);
+    }
+    let alone = Program {
+        functions: functions.cloned().into_iter().collect(),
+        entries,
+        ..program.clone()
+    };
+    let annotated = almach_mem::introduce(alone);
+    let log = &mut almach_mem::passes::Log::default();
+    let annotated = almach_mem::passes::run(annotated, almach_mem::passes::STANDARD, log)?;
+    Ok(Plan::of(&annotated))
+}
