@@ -17,7 +17,7 @@
 
 use almach_base::{Name, Span};
 use almach_nat::Poly;
-use almach_prim::{Annotation, Prim};
+use almach_prim::{Annotation, Chunk, Prim};
 use almach_value::{BinOp, Scalar, ScalarType, TernOp, UnOp, ValueType};
 use std::cmp::Ordering;
 use std::fmt;
@@ -353,4 +353,23 @@ pub struct Op {
     pub annotation: Annotation,
     pub functions: Vec<Lambda>,
     pub args: Vec<Atom>,
+}
+
+impl Op {
+    /// How many elements are combined on their own first. Only values of one size are: rows with sizes of their own, and data,
+    /// are combined in order whatever is written.
+    pub fn grouping(&self) -> Option<Chunk> {
+        fn has_one_size(ty: &Type) -> bool {
+            match ty {
+                Type::Scalar(_) | Type::Vector(..) => true,
+                Type::Tuple(parts) => parts.iter().all(has_one_size),
+                Type::Array(Dim::Size(_), element) => has_one_size(element),
+                Type::Array(Dim::Jagged, _) | Type::Data(_) | Type::Node(_) => false,
+            }
+        }
+        let plain = |function: &Lambda| {
+            function.result.context.is_empty() && function.result.types.iter().all(has_one_size)
+        };
+        self.annotation.chunk.filter(|_| self.functions.iter().all(plain))
+    }
 }

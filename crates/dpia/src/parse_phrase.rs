@@ -305,6 +305,11 @@ impl Parser {
                 self.expect(",")?;
                 Prim::ScanI(level, self.scan_kind()?, self.chunk()?)
             }
+            "reduceChunksI" => {
+                let level = self.level()?;
+                let chunk = self.chunk()?.ok_or_else(|| self.expected("a chunk"))?;
+                Prim::ReduceChunksI(level, chunk)
+            }
             "scatterI" | "permuteI" => {
                 let level = self.level()?;
                 self.expect(",")?;

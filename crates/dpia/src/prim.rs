@@ -95,6 +95,8 @@ macro_rules! plain_primitives {
             NewIn(Vec<Home>),
             /// With a chunk, so many elements are combined on their own first (`docs/collectives.md`).
             ScanI(Level, ScanKind, Option<Chunk>),
+            /// Chunks of so many elements are combined on their own, then one after the other.
+            ReduceChunksI(Level, Chunk),
             FilterI(Level, Option<Chunk>),
             PartitionI(Level, Option<Chunk>),
             /// Writes `xs[i]` to `is[i]`; two different values for one cell end the run at the site.
@@ -241,6 +243,7 @@ impl Prim {
             Prim::ParFor(_) => "parfor",
             Prim::New(_) | Prim::NewIn(_) => "new",
             Prim::ScanI(..) => "scanI",
+            Prim::ReduceChunksI(..) => "reduceChunksI",
             Prim::FilterI(..) => "filterI",
             Prim::PartitionI(..) => "partitionI",
             Prim::ScatterI(..) => "scatterI",
@@ -372,6 +375,9 @@ impl Prim {
             }
             Prim::ScanI(..) => {
                 format!("(n: nat) -> (s: data) -> {cell} -> exp[s] -> exp[n.s] -> acc[n.s] -> comm")
+            }
+            Prim::ReduceChunksI(..) => {
+                format!("(n: nat) -> (s: data) -> {cell} -> exp[s] -> exp[n.s] -> acc[s] -> comm")
             }
             Prim::FilterI(..) => "(n: nat) -> (s: data) -> (exp[s] -> acc[bool] ->p comm) -> exp[n.s] -> acc[some k'. k'.s] -> comm".into(),
             Prim::PartitionI(..) => "(n: nat) -> (s: data) -> (exp[s] -> acc[bool] ->p comm) -> exp[n.s] -> acc[some k' l'. (k'.s, l'.s)] -> comm".into(),

@@ -519,6 +519,7 @@ impl fmt::Display for Prim {
             Prim::ScanI(level, kind, chunk) => {
                 write!(f, "{name}<{level},{}{}>", scan_name(*kind), chunk_text(*chunk))
             }
+            Prim::ReduceChunksI(level, chunk) => write!(f, "{name}<{level},{chunk}>"),
             Prim::ScatterI(level, t, site) | Prim::PermuteI(level, t, site) => {
                 write!(f, "{name}<{level},{t},{}>", site_text(site))
             }

@@ -7,7 +7,7 @@ use almach_emit::{CSource, Export, Options, emit_c};
 use almach_lower::lower;
 use almach_mem::{Annotated, passes};
 use almach_rewrite::{Log, pipelines, run_to_fixed_point};
-use almach_strategy::{Chosen, choose};
+use almach_strategy::{Chosen, choose_without};
 
 pub use almach_emit::Target;
 pub use almach_lower::Lowered;
@@ -82,7 +82,7 @@ fn decided(
     without: Without,
 ) -> Result<(Checked<Program>, Vec<Decision>), Vec<Diagnostic>> {
     let Chosen { program, decisions } =
-        choose(rewritten.into_inner(), machine).map_err(|diagnostic| vec![*diagnostic])?;
+        choose_without(rewritten.into_inner(), machine, without).map_err(|diagnostic| vec![*diagnostic])?;
     let program = check(program, "strategy")
         // What was written is tidied as what a user writes is: a strategy program that comes back as source stays what it is.
         .and_then(|program| standard(program, without, &mut Log::default()))

@@ -126,7 +126,7 @@ fn views(program: &Program) -> Vec<(Span, Prim)> {
     impl Walk for Views {
         fn stmt(&mut self, stmt: &Stmt) {
             if let Exp::Op(op) = &stmt.exp
-                && is_view(op.prim)
+                && (op.prim.is_view() || op.prim == Prim::Gather)
             {
                 self.0.push((stmt.span, op.prim));
             }
@@ -138,28 +138,4 @@ fn views(program: &Program) -> Vec<(Span, Prim)> {
         walk_function(&mut views, function);
     }
     views.0
-}
-
-fn is_view(prim: Prim) -> bool {
-    matches!(
-        prim,
-        Prim::Zip
-            | Prim::Unzip
-            | Prim::Concat
-            | Prim::Reverse
-            | Prim::Rotate
-            | Prim::Transpose
-            | Prim::Split
-            | Prim::Join
-            | Prim::Slide
-            | Prim::Pad
-            | Prim::PadEdge
-            | Prim::Take
-            | Prim::Drop
-            | Prim::Iota
-            | Prim::Replicate
-            | Prim::Gather
-            | Prim::AsVector
-            | Prim::AsScalar
-    )
 }

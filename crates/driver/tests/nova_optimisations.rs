@@ -430,3 +430,80 @@ fn reductions_take_in_what_feeds_them() {
         assert_eq!(counted(&imp).1, 0, "{imp}");
     }
 }
+
+/// On one thread `reduce` of `filter` of `map` is one loop, and allocates nothing at all.
+#[test]
+fn filtered_reductions_are_one_loop_without_memory() {
+    let pipelines = [
+        "((X : vector int)) (reduce + 0 (filter (< 2) (map (* 3) X)))",
+        "((X : vector float)) (reduce + 0.0 (filter (< 2.0) (map (* 3.0) X)))",
+        "((X : vector int) (Y : vector int)) (reduce + 0 (map (+ 1) (filter (< 2) (map * X Y))))",
+    ];
+    for text in pipelines {
+        let imp = imp(text);
+        let main = imp.split("proc entry_main").next().unwrap();
+        assert_eq!(counted(&imp).0, 1, "{imp}");
+        assert!(!main.contains("alloc "), "{imp}");
+    }
+}
+
+/// A scan or filter reads through a gather: the indices are checked first, and no element is copied.
+#[test]
+fn scans_read_through_gathers() {
+    let scan = imp("((X : vector int) (I : vector int)) (scan + 0 (gather I X))");
+    assert_eq!(counted(&scan), (2, 0), "{scan}");
+    assert_eq!(scan.matches("= X[").count(), 1, "{scan}");
+    let filter = imp("((X : vector int) (I : vector int)) (filter (< 2) (gather I X))");
+    assert!(!filter.contains("gather"), "{filter}");
+}
+
+/// A filter of a map asks the map for its elements: the mapped vector is never made.
+#[test]
+fn filters_read_through_maps() {
+    let imp = imp("((X : vector int)) (filter (< 2) (map (* 3) X))");
+    assert!(!imp.contains("buffer map"), "{imp}");
+}
+
+/// Slices of slices and of ranges are index arithmetic.
+#[test]
+fn slices_and_ranges_are_views() {
+    let pipelines = [
+        "((X : vector int)) (map (+ 1) (slice 1 2 9 (slice 3 1 (length X) X)))",
+        "((n : int)) (map (+ 1) (slice 1 2 9 (range 0 3 n)))",
+    ];
+    for text in pipelines {
+        let (loops, _) = counted(&imp(text));
+        assert_eq!(loops, 1, "{}", imp(text));
+    }
+}
+
+#[test]
+fn reductions_side_by_side() {
+    rewritten(
+        "((X : vector int)) ((reduce + 0 X), (reduce max 1 (map (* 2) X)))",
+        expect![[r#"
+            fun main {n} (X: [n]i32): <i32, i32> =
+              let tuples: [n](i32, i32) = map (\(x: i32): (i32, i32) ->
+                let t: i32 = 2i32 * x
+                let t_18: (i32, i32) = (x, t)
+                in t_18) X
+              let start: (i32, i32) = (0i32, 1i32)
+              let reduced: (i32, i32) = reduce (\(a: (i32, i32), b: (i32, i32)): (i32, i32) ->
+                let x_23: i32 = a.0
+                let x_24: i32 = b.0
+                let y: i32 = x_23 + x_24
+                let x_26: i32 = a.1
+                let x_27: i32 = b.1
+                let y_28: i32 = max x_26 x_27
+                let t_29: (i32, i32) = (y, y_28)
+                in t_29) start tuples
+              let reduce_7: i32 = reduced.0
+              let reduce_14: i32 = reduced.1
+              in <reduce_7, reduce_14>
+
+            entry main = main (X: [n]i32): (i32, i32)
+        "#]],
+    );
+    let imp = imp("((X : vector int)) ((reduce + 0 X), (reduce max 1 (map (* 2) X)))");
+    assert_eq!(passes_over(&imp, "X", 1000), 1, "{imp}");
+}

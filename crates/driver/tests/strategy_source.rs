@@ -18,6 +18,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use support::{collect, core_of, root};
 
+/// Compiling is many small trees made and dropped.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn imp_text(strategy: &Checked<Program>) -> Option<String> {
     let entries: Vec<_> = strategy.entries.iter().collect();
     let lowered = back::lowered(strategy, &entries).ok()?;

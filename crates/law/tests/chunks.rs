@@ -25,6 +25,9 @@ entry composed (n: i64): [](i32, i32) = scan@par compose (1, 5) (map@seq (\i -> 
 entry composed_exclusive (n: i64): [](i32, i32) =
   scan_exclusive@par compose (2, 5) (map@seq (\i -> (i32 i - 3, i32 i)) (iota n))
 entry longest (n: i64): []i64 = scan@par (\a b -> if a > b then a else b) (-9) (map@seq (\i -> i * 7 % 11) (iota n))
+entry summed (n: i64): i64 = reduce@par (+) 3 (map@seq (\i -> i * i) (iota n))
+entry viewed (n: i64): i64 = reduce_comm@par max (-9) (map@S (\i -> i * 7 % 11) (iota n))
+entry composed_all (n: i64): (i32, i32) = reduce@par compose (1, 5) (map@seq (\i -> (i32 i - 3, i32 i)) (iota n))
 entry kept (n: i64): []i64 = filter@par (\x -> x * 7 % 11 < 6) (iota n)
 entry all_of (n: i64): []i64 = filter@par (\x -> x >= 0) (iota n)
 entry none_of (n: i64): []i64 = filter@par (\x -> x < 0) (iota n)
@@ -49,6 +52,8 @@ entry nested (n: i64): [][]i64 = map@par (\i -> scan@seq (+) i (iota 5)) (iota n
 fn in_chunks(text: &str, elements: u32, parts: u32) -> String {
     let mut text = text.to_owned();
     for (name, chunk) in [
+        ("reduce", elements),
+        ("reduce_comm", elements),
         ("scan", elements),
         ("scan_exclusive", elements),
         ("filter", elements),
@@ -157,6 +162,10 @@ def mix (a: i64) (b: i64): i64 = a * 3 + b + 1
 def mix_pair (a: (i32, f32)) (b: (i32, f32)): (i32, f32) = (a.0 * 5 - b.0, a.1 * 0.5 + b.1 / 3)
 def part (a: i64) (b: i64): i64 = assert a != 40, "forty" in a * 3 + b
 
+entry total (n: i64): i64 = reduce@par mix 3 (iota n)
+entry total_of_pairs (n: i64): (i32, f32) = reduce@par mix_pair (1, 0.5) (map@S (\i -> (i32 i - 3, f32 i)) (iota n))
+entry total_of_rows (n: i64): [2]i64 = reduce@par (\a b -> map@seq mix a b) [1, 2] (map@seq (\i -> [i, i * i]) (iota n))
+entry total_fails (n: i64): i64 = reduce@par part 1 (map@seq (\i -> i % 5) (iota n))
 entry sums (n: i64): []i64 = scan@par mix 3 (iota n)
 entry exclusive (n: i64): []i64 = scan_exclusive@par mix 3 (iota n)
 entry pairs (n: i64): [](i32, f32) = scan@par mix_pair (1, 0.5) (map@seq (\i -> (i32 i - 3, f32 i)) (iota n))
@@ -175,10 +184,18 @@ entry bins_fail (n: i64): []i64 = reduce_by_index@par (replicate 3 10) part 0 (m
 const FLOATS: &str = r#"
 def xs (n: i64): [n]f32 = map@seq (\i -> f32 (i * 7919 % 1013) / 17 - 29) (iota n)
 
+entry total (n: i64): f32 = reduce@par (+) 0.25 (xs n)
+entry total_of_pairs (n: i64): (f32, f32) =
+  reduce@par (\a b -> (a.0 + b.0, a.1 * 0.5 + b.1)) (0, 0) (zip (xs n) (reverse (xs n)))
 entry sums (n: i64): []f32 = scan@par (+) 0.25 (xs n)
 entry products (n: i64): []f64 = scan_exclusive@par (*) 1.5 (map@seq (\i -> 1 + f64 (i % 7 - 3) / 1000) (iota n))
 entry pairs (n: i64): [](f32, f32) = scan@par (\a b -> (a.0 + b.0, a.1 * 0.5 + b.1)) (0, 0) (zip (xs n) (reverse (xs n)))
 entry binned (n: i64): []f32 = reduce_by_index@par (replicate 11 0.125f32) (+) 0 (map@seq (\i -> i * i % 13) (iota n)) (xs n)
+entry many_bins (n: i64): []f32 =
+  reduce_by_index@par (replicate 9001 0.125f32) (+) 0 (map@seq (\i -> i * i % 9012 - 3) (iota n)) (xs n)
+entry many_pairs (n: i64): [](f32, i64) =
+  reduce_by_index@par (replicate 4099 (0.5f32, 1)) (\a b -> (a.0 * 0.5 + b.0, a.1 * 3 + b.1)) (0, 0)
+    (map@seq (\i -> u16 (i * 31 % 70001)) (iota n)) (zip (xs n) (iota n))
 entry binned_pairs (n: i64): [](f32, f32) =
   reduce_by_index@par (replicate 3 (0.5f32, 1f32)) (\a b -> (a.0 + b.0, a.1 + b.1)) (0, 0)
     (map@seq (\i -> i % 4) (iota n)) (zip (xs n) (reverse (xs n)))

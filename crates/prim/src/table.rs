@@ -112,10 +112,63 @@ impl Prim {
 
     pub fn takes_chunk(self) -> TakesChunk {
         match self {
-            Prim::Scan | Prim::ScanExclusive | Prim::Filter | Prim::Partition | Prim::ReduceByIndex => {
-                TakesChunk::Yes
-            }
+            Prim::Reduce
+            | Prim::ReduceComm
+            | Prim::Scan
+            | Prim::ScanExclusive
+            | Prim::Filter
+            | Prim::Partition
+            | Prim::ReduceByIndex => TakesChunk::Yes,
             _ => TakesChunk::No,
+        }
+    }
+
+    /// Whether the operation computes nothing: it says where the elements of its result are, or what they are by their number.
+    pub fn is_view(self) -> bool {
+        match self {
+            Prim::Zip
+            | Prim::Unzip
+            | Prim::Concat
+            | Prim::Reverse
+            | Prim::Rotate
+            | Prim::Transpose
+            | Prim::Split
+            | Prim::Join
+            | Prim::Slide
+            | Prim::Pad
+            | Prim::PadEdge
+            | Prim::Take
+            | Prim::Drop
+            | Prim::Iota
+            | Prim::Range
+            | Prim::Replicate
+            | Prim::Flatten
+            | Prim::Unflatten
+            | Prim::Segments
+            | Prim::Jagged
+            | Prim::AsVector
+            | Prim::AsScalar => true,
+            Prim::Map
+            | Prim::Reduce
+            | Prim::ReduceComm
+            | Prim::ReduceSeq
+            | Prim::Scan
+            | Prim::ScanExclusive
+            | Prim::Filter
+            | Prim::Partition
+            | Prim::ReduceByIndex
+            | Prim::Gather
+            | Prim::Permute
+            | Prim::Scatter
+            | Prim::Length
+            | Prim::ToGlobal
+            | Prim::ToLocal
+            | Prim::ToPrivate
+            | Prim::Materialise
+            | Prim::Nodes
+            | Prim::RootOf
+            | Prim::FromNodes
+            | Prim::Build => false,
         }
     }
 

@@ -16,6 +16,8 @@
 //! | `map f … rs …` | `rs = replicate n c` | `map` over the others, `c` for the element |
 //! | `reduceSeq f e ys` | `ys = map g xs…` | `reduceSeq` of both bodies, over a `zip` where there are several arrays |
 //! | `map`, `reduce` … of `ys` | `ys = gather is xs` | the same of `map (\i -> xs[i]) is`, which the rules above take further |
+//! | a slice, `take`, `drop` of `ys` | `ys = map g xs…` | `map` over slices |
+//! | `scan`, `filter` … of `ys` | `ys = gather is xs` | nothing here: a strategy reads through it (`gather@S`) |
 //! | `filter p ys` | `ys = filter q xs` | `filter` whose predicate asks `q`, then `p` |
 //!
 //! A parallel `reduce` or `scan` combines results with results, so it cannot take a map into its operator; the strategy
@@ -31,6 +33,7 @@ mod filters;
 mod folds;
 mod gathers;
 mod maps;
+mod slices;
 
 use crate::facts::Facts;
 use crate::sizes::size_matching;
@@ -103,6 +106,9 @@ impl Fuser<'_> {
     /// Fuses a statement with producers of its inputs until none is left. Statements it needs in front are put
     /// before it.
     fn absorb(&mut self, stmt: &mut Stmt, before: &mut Vec<Option<Stmt>>, made_by: &HashMap<Var, usize>) {
+        while let Some(setup) = self.absorb_map_into_slice(stmt, before, made_by) {
+            before.extend(setup.into_iter().map(Some));
+        }
         loop {
             let Exp::Op(op) = &stmt.exp else { return };
             if self.facts.holds_fixed(&stmt.exp) || self.facts.prints(&stmt.exp) {
@@ -117,6 +123,29 @@ impl Fuser<'_> {
                 None => return,
             }
         }
+    }
+
+    /// Makes a map of slices of a slice of a map; gives the statements that slice.
+    fn absorb_map_into_slice(
+        &mut self,
+        stmt: &mut Stmt,
+        before: &mut [Option<Stmt>],
+        made_by: &HashMap<Var, usize>,
+    ) -> Option<Vec<Stmt>> {
+        let at = producer(Fuser::sliced(stmt)?, made_by)?;
+        if self.facts.holds_fixed(&stmt.exp) {
+            return None;
+        }
+        let slot = before.get_mut(at)?;
+        let (exp, setup) = self.slice_of_map(stmt, slot.as_ref()?)?;
+        self.log
+            .note(stmt.span, "only the part of `map` that is looked at is computed");
+        stmt.exp = exp;
+        *slot = None;
+        for stmt in &setup {
+            self.facts.learn(stmt);
+        }
+        Some(setup)
     }
 
     /// Fuses with the producer at that place; gives statements to put before the consumer.
@@ -232,13 +261,7 @@ impl Fuser<'_> {
 fn takes_elements(prim: Prim) -> bool {
     matches!(
         prim,
-        Prim::Map
-            | Prim::Reduce
-            | Prim::ReduceComm
-            | Prim::ReduceSeq
-            | Prim::Filter
-            | Prim::Scan
-            | Prim::ScanExclusive
+        Prim::Map | Prim::Reduce | Prim::ReduceComm | Prim::ReduceSeq
     )
 }
 
@@ -254,6 +277,18 @@ fn position(atom: &Atom, pattern: &Pattern) -> Option<usize> {
     match atom {
         Atom::Var(var) => pattern.values.iter().position(|value| value.var == *var),
         Atom::Const(_) => None,
+    }
+}
+
+/// `let value = exp`.
+fn bound(value: Param, exp: Exp, span: Span) -> Stmt {
+    Stmt {
+        pattern: Pattern {
+            context: Vec::new(),
+            values: vec![value],
+        },
+        exp,
+        span,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Maps side by side: maps over the same array that a body gives become one map with several results, so that the array is
+//! Operations side by side. Reductions over the same array become one (`reductions`). Maps over the same array that a body gives become one map with several results, so that the array is
 //! read once (NOVA, section 5, in the other direction than `fusion`).
 //!
 //! ```text
@@ -17,16 +17,20 @@
 //! Removes: maps beside others. Introduces: copies. Guarantees: fixed operations, and what prints, stay; nothing that can fail
 //! is moved.
 
+mod reductions;
+
 use crate::facts::Facts;
 use crate::{Log, Pass};
 use almach_base::Span;
-use almach_core::visit::{Vars, WalkMut, walk_stmt_mut};
+use almach_core::typing::Supply;
+use almach_core::visit::{UseCounts, Vars, WalkMut, walk_stmt_mut};
 use almach_core::{Atom, Body, Exp, Lambda, Op, Param, Pattern, Program, Stmt, Type};
 use almach_prim::Prim;
+use reductions::Reductions;
 
 pub const PASS: Pass = Pass {
     name: "horizontal-fusion",
-    description: "makes one map of maps over the same array",
+    description: "makes one map of maps, and one reduction of reductions, over the same array",
     run,
 };
 
@@ -34,16 +38,27 @@ pub const PASS: Pass = Pass {
 const MOST_RESULTS: usize = 4;
 
 pub fn run(mut program: Program, log: &mut Log) -> Program {
-    let facts = Facts::of(&program);
+    let mut facts = Facts::of(&program);
+    let mut supply = Supply::starting_at(program.next_var);
     for function in &mut program.functions {
-        let mut merger = Merger { facts: &facts, log };
+        let uses = UseCounts::of_function(function);
+        let mut merger = Merger {
+            facts: &mut facts,
+            supply: &mut supply,
+            uses: &uses,
+            log,
+        };
         merger.body(&mut function.body);
     }
+    program.next_var = supply.next_var();
     program
 }
 
 struct Merger<'a> {
-    facts: &'a Facts,
+    facts: &'a mut Facts,
+    supply: &'a mut Supply,
+    /// In the function at hand.
+    uses: &'a UseCounts,
     log: &'a mut Log,
 }
 
@@ -64,6 +79,15 @@ impl WalkMut for Merger<'_> {
             stmts.push(stmt);
         }
         body.stmts = stmts;
+        let mut reductions = Reductions {
+            facts: self.facts,
+            supply: self.supply,
+            uses: self.uses,
+        };
+        while let Some(span) = reductions.merge_one(body) {
+            let text = "reductions over the same array are one reduction of tuples";
+            self.log.note(span, text);
+        }
     }
 }
 

@@ -34,7 +34,9 @@ impl Chooser {
         }
         match op.prim {
             // Another grouping of an operator that fails may fail where the program would not.
-            Prim::Scan | Prim::ScanExclusive => self.never_fails(op).then_some(ELEMENTS)?,
+            Prim::Reduce | Prim::ReduceComm | Prim::Scan | Prim::ScanExclusive => {
+                self.never_fails(op).then_some(ELEMENTS)?
+            }
             Prim::ReduceByIndex => self.never_fails(op).then_some(PARTS)?,
             Prim::Filter | Prim::Partition => ELEMENTS,
             _ => None,

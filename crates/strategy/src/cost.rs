@@ -67,48 +67,13 @@ fn binary(op: BinOp) -> u64 {
 fn of_op(op: &Op, facts: &Facts) -> u64 {
     let inside = op.functions.iter().map(|function| of_body(&function.body, facts));
     let inside = inside.fold(0, u64::saturating_add);
+    if op.prim.is_view() {
+        return 0;
+    }
     match op.prim {
-        Prim::Length
-        | Prim::Zip
-        | Prim::Unzip
-        | Prim::Concat
-        | Prim::Reverse
-        | Prim::Rotate
-        | Prim::Transpose
-        | Prim::Split
-        | Prim::Join
-        | Prim::Slide
-        | Prim::Pad
-        | Prim::PadEdge
-        | Prim::Take
-        | Prim::Drop
-        | Prim::Iota
-        | Prim::Range
-        | Prim::Replicate
-        | Prim::AsVector
-        | Prim::AsScalar
-        | Prim::Jagged
-        | Prim::Segments
-        | Prim::Flatten
-        | Prim::Unflatten
-        | Prim::RootOf => 0,
+        Prim::Length | Prim::RootOf => 0,
         Prim::ToGlobal | Prim::ToLocal | Prim::ToPrivate => inside,
-        Prim::Map
-        | Prim::Reduce
-        | Prim::ReduceComm
-        | Prim::ReduceSeq
-        | Prim::Scan
-        | Prim::ScanExclusive
-        | Prim::Filter
-        | Prim::Partition
-        | Prim::ReduceByIndex
-        | Prim::Gather
-        | Prim::Permute
-        | Prim::Scatter
-        | Prim::Materialise
-        | Prim::Nodes
-        | Prim::FromNodes
-        | Prim::Build => elements(op, facts).saturating_mul(inside.max(1)),
+        _ => elements(op, facts).saturating_mul(inside.max(1)),
     }
 }
 

@@ -17,7 +17,7 @@ use crate::cost::is_scalars;
 use crate::operator::Operator;
 use crate::reductions::Reduction;
 use crate::write::{Definitions, at_level, int, view};
-use crate::{Around, Choice, Chooser};
+use crate::{Around, Choice, Chooser, Machine};
 use almach_base::Span;
 use almach_core::build::op as plain_op;
 use almach_core::typing::Typed;
@@ -52,6 +52,12 @@ impl Chooser {
     pub(crate) fn lanes(&mut self, reduction: &Reduction, array: &Atom) -> Option<Shape> {
         let operator = reduction.operator.clone()?;
         if reduction.inside == Around::Lane {
+            return None;
+        }
+        // One loop that branches; chunks of threads take lanes instead, which compute what a filter leaves out too.
+        if self.machine == Machine::Sequential && reduction.is_filtered() {
+            let reason = "a filter leaves elements out, and one loop with a branch needs no memory";
+            self.decide(reduction.span, reduction.operation, Choice::InOrder, reason);
             return None;
         }
         if !reduction.simple || !is_scalars(&reduction.element) || !is_scalars(&reduction.state) {

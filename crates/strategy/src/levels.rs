@@ -29,7 +29,7 @@ impl Chooser {
         for (at, stmt) in body.stmts.iter().enumerate() {
             match views.get(&at) {
                 _ if plan.is_absorbed(at) => {}
-                Some(consumer) => self.source_view(stmt, *consumer)?,
+                Some(consumer) => self.source_view(stmt, *consumer, around)?,
                 None => self.stmt(body, at, stmt, &plan, around)?,
             }
         }

@@ -48,6 +48,7 @@ use almach_core::visit::UseCounts;
 use almach_core::{Atom, Program, Var};
 use almach_prim::Level;
 use almach_rewrite::facts::Facts;
+use almach_rewrite::pipelines::Without;
 use almach_rewrite::{Log, Pass, constant_folding, copy_propagation, cse, dead_code};
 use calls::Variants;
 use std::collections::HashMap;
@@ -81,12 +82,21 @@ const CLEAN: &[&Pass] = &[
 
 /// Chooses a strategy. It fails where a rewrite makes what does not type, which is a bug of the compiler.
 pub fn choose(program: Program, machine: Machine) -> Result<Chosen, Box<Diagnostic>> {
+    choose_without(program, machine, Without::default())
+}
+
+/// The same, tidied by the rewrites that are not switched off.
+pub fn choose_without(
+    program: Program,
+    machine: Machine,
+    without: Without,
+) -> Result<Chosen, Box<Diagnostic>> {
     let program = recursion::in_order(program);
     let chosen = chosen(&program, machine).map_err(|error| {
         let text = format!("choosing a strategy: {}", error.message);
         Box::new(compiler_bug(Span::NONE, text))
     })?;
-    let program = CLEAN.iter().fold(chosen.program, |program, pass| {
+    let program = without.of(CLEAN).iter().fold(chosen.program, |program, pass| {
         (pass.run)(program, &mut Log::default())
     });
     Ok(Chosen { program, ..chosen })

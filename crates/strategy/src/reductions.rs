@@ -58,6 +58,13 @@ pub(crate) struct Reduction {
     pub(crate) inside: Around,
 }
 
+impl Reduction {
+    pub(crate) fn is_filtered(&self) -> bool {
+        let mut stages = self.stages.iter();
+        stages.any(|stage| matches!(stage, Stage::Filter(_)))
+    }
+}
+
 impl Chooser {
     pub(crate) fn reduction(
         &mut self,
@@ -203,11 +210,7 @@ impl Chooser {
         if around != Around::Nothing {
             return None;
         }
-        let filtered = reduction
-            .stages
-            .iter()
-            .any(|stage| matches!(stage, Stage::Filter(_)));
-        if filtered && reduction.operator.is_none() {
+        if reduction.is_filtered() && reduction.operator.is_none() {
             let reason = "a part of it may be empty, and its operator has no known identity";
             self.decide(reduction.span, reduction.operation, Choice::InOrder, reason);
             return None;

@@ -1,5 +1,5 @@
 //! What feeds a scan, a filter, a histogram or the like is computed where it is read: a `map` with one such use and a few
-//! operations is a source view.
+//! operations is a source view, and so is a `gather`, once its indices are checked.
 //!
 //! ```text
 //! let ys: [n]i64 = map (\x -> i64 x) xs          let ys: [n]i64 = map@seq@S (\x -> i64 x) xs
@@ -11,7 +11,7 @@
 //!
 //! Introduces: the effect `S`. Removes: nothing. Guarantees: the same values.
 
-use crate::{Choice, Chooser, cost};
+use crate::{Around, Choice, Chooser, cost};
 use almach_core::typing::Typed;
 use almach_core::visit::UseCounts;
 use almach_core::{Atom, Body, Exp, Lambda, Op, Stmt, Var};
@@ -40,12 +40,20 @@ impl Chooser {
             if let ([value], Exp::Op(op)) = (stmt.pattern.values.as_slice(), &stmt.exp)
                 && let Some(consumer) = read_by.get(&value.var)
                 && self.uses.of(&value.var) == 1
-                && self.is_cheap_map(op)
+                && (self.is_cheap_map(op) || self.is_gather(op))
             {
                 views.insert(at, *consumer);
             }
         }
         views
+    }
+
+    /// A gather of scalars: its indices are checked where it stands, and no element is copied.
+    fn is_gather(&self, op: &Op) -> bool {
+        let element = op.args.get(1).and_then(|array| self.array_type(array));
+        op.prim == Prim::Gather
+            && !is_fixed(op)
+            && element.is_some_and(|(_, element)| cost::is_scalars(&element))
     }
 
     fn is_cheap_map(&self, op: &Op) -> bool {
@@ -59,13 +67,17 @@ impl Chooser {
             && is_arithmetic(function)
     }
 
-    pub(crate) fn source_view(&mut self, stmt: &Stmt, consumer: Prim) -> Typed<()> {
+    pub(crate) fn source_view(&mut self, stmt: &Stmt, consumer: Prim, around: Around) -> Typed<()> {
         let Exp::Op(op) = &stmt.exp else { return Ok(()) };
         let reason = "it is little work, and this operation is its only use";
         self.decide(stmt.span, op.prim, Choice::FusedInto(consumer), reason);
         let mut view = op.clone();
         view.annotation = Annotation {
-            level: Some(Level::Seq),
+            level: Some(match op.prim {
+                // The checks of its indices.
+                Prim::Gather => around.level(),
+                _ => Level::Seq,
+            }),
             effect: Some(Effect::Source),
             chunk: None,
         };
@@ -78,6 +90,8 @@ impl Chooser {
 fn read_once(op: &Op) -> &[Atom] {
     let from = match op.prim {
         Prim::Scan | Prim::ScanExclusive | Prim::Scatter => 1,
+        // Others are written out, with what feeds them (`producers`).
+        Prim::Reduce | Prim::ReduceComm if is_fixed(op) => 1,
         Prim::Filter | Prim::Partition | Prim::Permute => 0,
         // Behind the destination and the neutral value.
         Prim::ReduceByIndex => 2,

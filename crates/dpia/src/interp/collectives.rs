@@ -14,6 +14,7 @@ use std::rc::Rc;
 pub(super) fn collective<'p>(applied: Rc<Applied<'p>>, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
     match applied.prim {
         Prim::ScanI(_, kind, chunk) => scan(applied.clone(), *kind, *chunk, arguments),
+        Prim::ReduceChunksI(_, chunk) => reduce_chunks(applied.clone(), *chunk, arguments),
         Prim::FilterI(..) | Prim::PartitionI(..) => filter(applied.clone(), arguments),
         Prim::ScatterI(_, _, site) => scatter(applied.clone(), (**site).clone(), arguments),
         Prim::PermuteI(_, _, site) => permute(applied.clone(), (**site).clone(), arguments),
@@ -77,6 +78,45 @@ fn scan<'p>(
                     }
                 }
                 Ok(())
+            })
+        })
+    })
+}
+
+fn reduce_chunks<'p>(
+    applied: Rc<Applied<'p>>,
+    chunk: Chunk,
+    arguments: Vec<Meaning<'p>>,
+) -> Run<Meaning<'p>> {
+    let [function, start, array, out] = take(arguments)?;
+    let (start, array, out) = (start.exp()?, array.exp()?, out.acc()?);
+    let (size, chunk) = (applied.size(0)?, i64::from(chunk.get()));
+    comm(move |store| {
+        let data = applied.data(0)?;
+        with_cell(store, |store, total_writer, total| {
+            with_cell(store, |store, local_writer, local| {
+                let operation = Operation {
+                    applied: &applied,
+                    data,
+                    function: &function,
+                };
+                let (total_writer, local_writer) = (total_writer.acc()?, local_writer.acc()?);
+                assign(&applied, data, &total_writer, &start, store)?;
+                for at in 0..size {
+                    let x = element(&array, at);
+                    if at % chunk != 0 {
+                        operation.combine(&local, &x, &local_writer, store)?;
+                        continue;
+                    }
+                    if at > 0 {
+                        operation.combine(&total, &local, &total_writer, store)?;
+                    }
+                    assign(&applied, data, &local_writer, &x.exp()?, store)?;
+                }
+                if size > 0 {
+                    operation.combine(&total, &local, &total_writer, store)?;
+                }
+                assign(&applied, data, &out, &total.clone().exp()?, store)
             })
         })
     })

@@ -220,36 +220,7 @@ pub(super) fn new_table<'p>(
     size: i64,
     arguments: Vec<Meaning<'p>>,
 ) -> Run<Meaning<'p>> {
-    let [function, out] = take(arguments)?;
-    let out = out.acc()?;
-    comm(move |memory| {
-        let table = memory.table_mut(&store)?;
-        let first = table.rows.len() as i64;
-        for _ in 0..size {
-            table.push(Made {
-                table: Some((first, size)),
-                ..Made::default()
-            });
-        }
-        each(level, size, |at| {
-            let name = store.clone();
-            let place = Meaning::Acc(Rc::new(move |memory: &mut Store, path: &[Step], scalar| {
-                let rows = &mut memory.table_mut(&name)?.rows;
-                let row = usize::try_from(first + at).ok().and_then(|at| rows.get_mut(at));
-                match (row, path, scalar) {
-                    (Some(row), [Step::Field(0)], Scalar::U32(tag)) => row.tag = tag,
-                    (Some(row), [Step::Field(column)], _) => {
-                        row.columns.insert(*column as u32 - 1, scalar);
-                    }
-                    _ => return Err(broken("a row is written that is not there")),
-                }
-                Ok(())
-            }));
-            let body = function.clone().apply(number(first))?.apply(number(at))?;
-            body.apply(place)?.run(memory)
-        })?;
-        out(memory, &[], Scalar::I64(first))
-    })
+    made_at_once(level, store, size, Kind::Table, arguments)
 }
 
 /// Rows that are an array of a cell. They are written before anyone knows their numbers.
@@ -259,13 +230,50 @@ pub(super) fn new_rows<'p>(
     size: i64,
     arguments: Vec<Meaning<'p>>,
 ) -> Run<Meaning<'p>> {
+    made_at_once(level, store, size, Kind::Rows, arguments)
+}
+
+/// What rows that are made at once are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A table of their own. Each has a constructor, which is written like a column before the others, and who fills it knows
+    /// the first.
+    Table,
+    Rows,
+}
+
+impl Made {
+    /// Writes a column, or the constructor.
+    fn write(&mut self, kind: Kind, field: usize, scalar: Scalar) {
+        match (kind, field, scalar) {
+            (Kind::Table, 0, Scalar::U32(tag)) => self.tag = tag,
+            (Kind::Table, ..) => {
+                self.columns.insert(field as u32 - 1, scalar);
+            }
+            (Kind::Rows, ..) => {
+                self.columns.insert(field as u32, scalar);
+            }
+        }
+    }
+}
+
+fn made_at_once<'p>(
+    level: Level,
+    store: Name,
+    size: i64,
+    kind: Kind,
+    arguments: Vec<Meaning<'p>>,
+) -> Run<Meaning<'p>> {
     let [function, out] = take(arguments)?;
     let out = out.acc()?;
     comm(move |memory| {
         let table = memory.table_mut(&store)?;
         let first = table.rows.len() as i64;
         for _ in 0..size {
-            table.push(Made::default());
+            table.push(Made {
+                table: (kind == Kind::Table).then_some((first, size)),
+                ..Made::default()
+            });
         }
         each(level, size, |at| {
             let name = store.clone();
@@ -273,12 +281,16 @@ pub(super) fn new_rows<'p>(
                 let rows = &mut memory.table_mut(&name)?.rows;
                 let row = usize::try_from(first + at).ok().and_then(|at| rows.get_mut(at));
                 match (row, path) {
-                    (Some(row), [Step::Field(column)]) => row.columns.insert(*column as u32, scalar),
+                    (Some(row), [Step::Field(field)]) => row.write(kind, *field, scalar),
                     _ => return Err(broken("a row is written that is not there")),
-                };
+                }
                 Ok(())
             }));
-            function.clone().apply(number(at))?.apply(place)?.run(memory)
+            let body = match kind {
+                Kind::Table => function.clone().apply(number(first))?,
+                Kind::Rows => function.clone(),
+            };
+            body.apply(number(at))?.apply(place)?.run(memory)
         })?;
         out(memory, &[], Scalar::I64(first))
     })

@@ -243,9 +243,10 @@ impl Generator {
             Ty::Scalar(_) => format!("i64 {x}"),
             _ => format!("({x}.0 + i64 {x}.1)"),
         };
+        let (level, _) = self.level_of_collective();
         let sum = match element {
-            Ty::Scalar(scalar) if scalar.is_float() => format!("i64 (reduce (+) 0.0{scalar} {array})"),
-            _ => format!("reduce (+) 0 (map (\\{x} -> {number}) {array})"),
+            Ty::Scalar(scalar) if scalar.is_float() => format!("i64 (reduce{level} (+) 0.0{scalar} {array})"),
+            _ => format!("reduce{level} (+) 0 (map (\\{x} -> {number}) {array})"),
         };
         format!(
             "(length {array}, {sum}, reduce (+) 0 (map (\\{i} {x} -> ({i} + 1) * {number}) (iota (length {array})) {array}))"

@@ -57,7 +57,7 @@ impl Generator {
         }
     }
 
-    /// A chunk on a scan, filter, partition or histogram: small ones, of which there are many.
+    /// A chunk on a reduction, scan, filter, partition or histogram: small ones, of which there are many.
     pub(super) fn chunk(&mut self) -> String {
         match self.rng.chance(20) {
             true => format!("{LEVEL_MARK}{}", 1 + self.rng.below(5)),

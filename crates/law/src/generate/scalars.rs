@@ -277,12 +277,13 @@ impl Generator {
         let (operator, start) = self.monoid(ty);
         let xs = self.expr(&array, depth);
         let (level, _) = self.level_of_collective();
+        let chunk = self.chunk();
         let commutes = !operator.starts_with("(\\_");
         let name = match self.rng.below(3) {
             0 if commutes => "reduce_comm",
             _ => "reduce",
         };
-        node!(own; format!("({name}{level} {operator} {start} "), xs, ")")
+        node!(own; format!("({name}{level}{chunk} {operator} {start} "), xs, ")")
     }
 
     /// Sizes as values, through arrays of unknown size.

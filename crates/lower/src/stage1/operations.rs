@@ -8,7 +8,7 @@ use super::{Dest, Item, Translator};
 use crate::error::{Lowering, bug, refuse};
 use almach_core::{Atom, Exp, Lambda, Op, Pattern};
 use almach_dpia::{Data, Nat, Phrase, PhraseType, Prim, ScanKind, Space, build};
-use almach_prim::{Level, Prim as Operation};
+use almach_prim::{Chunk, Level, Prim as Operation};
 use almach_value::{Failure, ScalarType};
 
 impl Translator<'_> {
@@ -23,9 +23,10 @@ impl Translator<'_> {
             return self.bind_one(pattern, exp, view);
         }
         match op.prim {
-            Operation::Reduce | Operation::ReduceComm | Operation::ReduceSeq => {
-                self.bind_reduce(op, exp, pattern)
-            }
+            Operation::Reduce | Operation::ReduceComm | Operation::ReduceSeq => match op.grouping() {
+                Some(chunk) => self.reduce_chunks(op, chunk, exp, pattern),
+                None => self.bind_reduce(op, exp, pattern),
+            },
             Operation::ReduceByIndex | Operation::Scatter => self.bind_in_copy(op, exp, pattern),
             Operation::ToGlobal => self.placed(op, exp, pattern, Space::Global),
             Operation::ToLocal => self.placed(op, exp, pattern, Space::Local),
@@ -194,6 +195,21 @@ impl Translator<'_> {
         Ok(Phrase::lam(a, PhraseType::Exp(first), inner))
     }
 
+    /// `reduceChunksI F I E r`, where chunks are combined on their own.
+    fn reduce_chunks(&mut self, op: &Op, chunk: Chunk, exp: &Exp, pattern: &Pattern) -> Lowering<()> {
+        let lambda = function(op, self)?;
+        let [initial, array] = arguments(op, self)?;
+        let (size, element) = self.array_of(&array)?;
+        let operand = Held::plain(element.clone(), build::skip());
+        let function = self.operator(lambda, [&operand, &operand], Order::AsGiven)?;
+        let (initial, array) = (self.value(&initial)?, self.value(&array)?);
+        let result = self.new_var("reduced", &element);
+        let prim = Prim::ReduceChunksI(self.level(op), chunk);
+        let reduction = Phrase::prim(prim, vec![size], vec![element]);
+        self.push(reduction.apply([function, initial, array, result.clone().writer()]));
+        self.bind_one(pattern, exp, result.reader())
+    }
+
     /// `reduceI F I E (\r. rest)`. The combinator's function takes the element first, the language's the accumulator.
     fn bind_reduce(&mut self, op: &Op, exp: &Exp, pattern: &Pattern) -> Lowering<()> {
         let lambda = function(op, self)?;
@@ -222,7 +238,7 @@ impl Translator<'_> {
         let operand = Held::plain(element.clone(), build::skip());
         let function = self.operator(lambda, [&operand, &operand], Order::AsGiven)?;
         let scan = Phrase::prim(
-            Prim::ScanI(self.level(op), kind, op.annotation.chunk),
+            Prim::ScanI(self.level(op), kind, op.grouping()),
             vec![size],
             vec![element],
         );
@@ -281,6 +297,35 @@ impl Translator<'_> {
         Ok(())
     }
 
+    /// `gather@S`: the indices are checked, at the operation's level; elements are read where they are needed.
+    pub(crate) fn gather_view(&mut self, op: &Op) -> Lowering<Phrase> {
+        let [indices, array] = arguments(op, self)?;
+        let (count, index) = self.array_of(&indices)?;
+        let (size, element) = self.array_of(&array)?;
+        let Data::Scalar(scalar) = index else {
+            return bug("indices that are no scalars", self.span);
+        };
+        let (x, o) = (self.fresh("i"), self.fresh("o"));
+        let argument = Phrase::Var(x.clone());
+        let body = self.block(|this| {
+            this.checked_index(scalar, argument, &size);
+            Ok(())
+        })?;
+        // The iterations give nothing.
+        let nothing = Data::Tuple(Vec::new());
+        let inner = Phrase::lam(o, PhraseType::Acc(nothing.clone()), body);
+        let function = Phrase::lam(x, PhraseType::Exp(index.clone()), inner);
+        let checked = self.new_var("checked", &Data::array(count.clone(), nothing.clone()));
+        let (indices, array) = (self.value(&indices)?, self.value(&array)?);
+        let checks = Phrase::prim(
+            Prim::MapI(self.level(op)),
+            vec![count.clone()],
+            vec![index, nothing],
+        );
+        self.push(checks.apply([function, indices.clone(), checked.writer()]));
+        Ok(Phrase::prim(Prim::Gather(scalar), vec![count, size], vec![element]).apply([indices, array]))
+    }
+
     pub(crate) fn permute_into(&mut self, op: &Op, acceptors: Vec<Phrase>) -> Lowering<()> {
         let [indices, array] = arguments(op, self)?;
         let (_, index) = self.array_of(&indices)?;
@@ -330,7 +375,7 @@ impl Translator<'_> {
                 let lambda = function(op, self)?;
                 let operand = Held::plain(cell.clone(), build::skip());
                 let function = self.operator(lambda, [&operand, &operand], Order::AsGiven)?;
-                let histogram = Prim::ReduceByIndexI(self.level(op), scalar, op.annotation.chunk);
+                let histogram = Prim::ReduceByIndexI(self.level(op), scalar, op.grouping());
                 Phrase::prim(histogram, nats, vec![cell]).app(function)
             }
         };

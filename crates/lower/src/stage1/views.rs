@@ -294,6 +294,7 @@ impl Translator<'_> {
             Operation::Slide => self.slide(op, pattern)?,
             Operation::Range => self.range(op, pattern)?,
             Operation::Map if op.annotation.effect == Some(Effect::Source) => return self.map_view(op),
+            Operation::Gather if op.annotation.effect == Some(Effect::Source) => self.gather_view(op)?,
             _ => return Ok(None),
         }))
     }

@@ -1,6 +1,7 @@
 //! The combinators with communication between iterations, as the loops that define them.
 
 mod histogram;
+mod reduce;
 mod scan;
 
 use histogram::Histogram;
@@ -17,6 +18,7 @@ const I64: Data = Data::Scalar(ScalarType::I64);
 /// has no chunk is grouped in order, which is no work for several.
 pub(super) fn has_mechanism(prim: &Prim, datas: &[Data]) -> bool {
     let (Prim::ScanI(level, _, Some(_))
+    | Prim::ReduceChunksI(level, _)
     | Prim::FilterI(level, Some(_))
     | Prim::PartitionI(level, Some(_))
     | Prim::ScatterI(level, ..)
@@ -48,7 +50,7 @@ pub(super) fn expand(
     arguments: &[&Phrase],
 ) -> Option<Phrase> {
     let arity = match prim {
-        Prim::ScanI(..) | Prim::ReduceByIndexI(..) => 4,
+        Prim::ScanI(..) | Prim::ReduceChunksI(..) | Prim::ReduceByIndexI(..) => 4,
         Prim::FilterI(..) | Prim::PartitionI(..) | Prim::ScatterI(..) | Prim::PermuteI(..) => 3,
         _ => return None,
     };
@@ -67,6 +69,10 @@ pub(super) fn expand(
                 None => collective.scan(*kind, function, start, array, out),
                 Some(chunk) => collective.chunked_scan(*kind, *chunk, function, start, array, out),
             })
+        }
+        Prim::ReduceChunksI(_, chunk) => {
+            let (function, start, array, out) = (next()?, next()?, next()?, next()?);
+            Some(collective.reduce_chunks(*chunk, &function, start, array, out))
         }
         Prim::FilterI(level, _) | Prim::PartitionI(level, _) => {
             let (function, array, out) = (next()?, next()?, next()?);

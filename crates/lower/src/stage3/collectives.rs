@@ -8,15 +8,18 @@
 //!
 //! | combinator | mechanism |
 //! | --- | --- |
+//! | `reduceChunksI` | chunks at once, their results combined in order |
 //! | `scanI` | one pass in chunks, each waits for the sum of all before it and hands on its own |
 //! | `filterI`, `partitionI` | one pass in chunks, each waits for the number of elements that come before its own |
 //! | `scatterI`, `permuteI` | the first iteration that takes a cell writes it; conflicts are looked at again, in order |
-//! | `reduceByIndexI` | copies of the bins, combined in order, or atomic updates where any order gives the same |
+//! | `reduceByIndexI` | copies of the bins, combined in order; atomic updates where any order gives the same; ranges of bins |
 
 mod copies;
 mod failing;
 mod filter;
 mod histogram;
+mod ranges;
+mod reduce;
 mod scan;
 mod scatter;
 
@@ -39,7 +42,9 @@ impl Generator<'_> {
     pub(crate) fn collective(&mut self, instance: &Instance, arguments: &[&Phrase]) -> Lowering<()> {
         let operator_fails = match (&instance.prim, arguments.first()) {
             // Of several failures the first in order is reported; a mechanism combines in another order.
-            (Prim::ScanI(..) | Prim::ReduceByIndexI(..), Some(function)) => self.may_fail(function),
+            (Prim::ScanI(..) | Prim::ReduceChunksI(..) | Prim::ReduceByIndexI(..), Some(function)) => {
+                self.may_fail(function)
+            }
             _ => false,
         };
         if self.parallel == Parallel::Inside || operator_fails {
@@ -56,6 +61,9 @@ impl Generator<'_> {
         match (&instance.prim, arguments, cells) {
             (Prim::ScanI(_, kind, Some(chunk)), [function, start, array, out], _) => {
                 self.chained_scan((*kind, *chunk), &of, function, start, array, out)
+            }
+            (Prim::ReduceChunksI(_, chunk), [function, start, array, out], _) => {
+                self.parallel_reduce(*chunk, &of, function, start, array, out)
             }
             (Prim::FilterI(_, Some(chunk)) | Prim::PartitionI(_, Some(chunk)), [function, array, out], _) => {
                 self.chained_filter(*chunk, &of, function, array, out)
@@ -197,6 +205,20 @@ impl Generator<'_> {
         let function = self.copy_of(function);
         let command = stage2::apply(function, arguments.map(|argument| argument.clone()));
         self.command(&command)
+    }
+
+    /// `total = total ⊕ element`.
+    fn advance(
+        &mut self,
+        of: &Elements,
+        function: &Phrase,
+        total: &Phrase,
+        element: &Phrase,
+    ) -> Lowering<()> {
+        let next = self.variable("next", &of.data);
+        self.run(function, [total, element, &next])?;
+        let advance = Phrase::prim(Prim::Move, vec![], vec![of.data.clone()]);
+        self.command(&advance.app(Phrase::pair(total.clone(), next)))
     }
 
     /// `{ then }` where the condition holds.

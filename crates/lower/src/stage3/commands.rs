@@ -142,6 +142,7 @@ impl Generator<'_> {
             },
             (
                 Prim::ScanI(..)
+                | Prim::ReduceChunksI(..)
                 | Prim::FilterI(..)
                 | Prim::PartitionI(..)
                 | Prim::ScatterI(..)

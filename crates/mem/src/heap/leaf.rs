@@ -25,7 +25,10 @@ const NAME: &str = "leaf";
 /// Operations with functions that are run whole: `build`, which makes nothing in a block, and what works in chunks, whose
 /// grouping and private cells are the collective's own.
 pub(super) fn runs_whole(op: &Op) -> bool {
-    let communicates = matches!(op.prim, Prim::Scan | Prim::ScanExclusive | Prim::ReduceByIndex);
+    let communicates = matches!(
+        op.prim,
+        Prim::Reduce | Prim::ReduceComm | Prim::Scan | Prim::ScanExclusive | Prim::ReduceByIndex
+    );
     op.prim == Prim::Build || (communicates && op.annotation.chunk.is_some())
 }
 

@@ -1,9 +1,9 @@
 //! `reduceSeq` of a `map`.
 
-use super::Fuser;
+use super::{Fuser, bound};
 use almach_base::Span;
 use almach_core::build::op;
-use almach_core::{Atom, Dim, Exp, Op, Param, Pattern, Size, Stmt, Type};
+use almach_core::{Atom, Dim, Exp, Op, Param, Size, Stmt, Type};
 use almach_prim::Prim;
 
 impl Fuser<'_> {
@@ -94,16 +94,5 @@ impl Fuser<'_> {
             Type::Array(Dim::Size(size), element) => Some((size, *element)),
             _ => None,
         }
-    }
-}
-
-fn bound(value: Param, exp: Exp, span: Span) -> Stmt {
-    Stmt {
-        pattern: Pattern {
-            context: Vec::new(),
-            values: vec![value],
-        },
-        exp,
-        span,
     }
 }

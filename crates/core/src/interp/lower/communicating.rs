@@ -77,13 +77,49 @@ impl Lower<'_, '_> {
         }
     }
 
+    /// The elements of a chunk are combined first, from its first one on, and what came before with that.
+    pub(super) fn reduce_chunks(
+        &mut self,
+        function: &Lambda,
+        accumulator: &Loc,
+        array: B,
+        bound: S,
+        chunk: Chunk,
+        site: Site,
+    ) -> Lowered<()> {
+        let [state] = function.result.types.as_slice() else {
+            return Err("an operator gives one value".to_owned());
+        };
+        let local = self.fresh(state);
+        let carry = |lower: &mut Self| {
+            let before = lower.combined(function, accumulator, &local)?;
+            lower.assign(std::slice::from_ref(accumulator), &[before])
+        };
+        self.count(bound, |lower, at| {
+            let rest = lower.integer(BinOp::Rem, &int_in(at), &int(chunk.get().into()), site)?;
+            let begins = lower.integer(BinOp::Eq, &int_in(rest), &int(0), site)?;
+            let later = lower.integer(BinOp::Gt, &int_in(at), &int(0), site)?;
+            lower.either(
+                begins,
+                |lower| {
+                    lower.either(later, carry, |_| Ok(()))?;
+                    lower.fetch(array, at, output_of(&local));
+                    Ok(())
+                },
+                |lower| lower.accumulate(function, &local, array, at),
+            )
+        })?;
+        let some = self.integer(BinOp::Gt, &int_in(bound), &int(0), site)?;
+        self.either(some, carry, |_| Ok(()))
+    }
+
     pub(super) fn scan(&mut self, op: &Op, values: &[Param], site: Site, kind: Scan) -> Lowered<Loc> {
         let ([function], [initial, array]) = (functions(op)?, args(op)?);
         let array = self.boxed_atom(array)?;
         let bound = self.size_at(array, Vec::new());
         let accumulator = self.accumulator(function, initial)?;
         let result = self.begin(element(only(values)?)?, bound, site)?;
-        let local = match op.annotation.chunk {
+        let local = match op.grouping() {
             Some(_) => Some(self.fresh(element(only(values)?)?)),
             None => None,
         };
@@ -98,7 +134,7 @@ impl Lower<'_, '_> {
                 }
                 Ok(())
             };
-            let (Some(chunk), Some(local)) = (op.annotation.chunk, &local) else {
+            let (Some(chunk), Some(local)) = (op.grouping(), &local) else {
                 return in_order(lower);
             };
             let chunk = int(chunk.get().into());
@@ -169,7 +205,7 @@ impl Lower<'_, '_> {
             cells,
             site,
         };
-        match op.annotation.chunk {
+        match op.grouping() {
             None => self.bins_in_order(&bins)?,
             Some(parts) => self.bins_by_parts(&bins, dest, parts)?,
         }

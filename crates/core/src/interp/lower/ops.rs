@@ -24,7 +24,7 @@ impl Lower<'_, '_> {
         let site = self.site(span);
         match op.prim {
             Prim::Map => self.map(op, values, site),
-            Prim::Reduce | Prim::ReduceComm | Prim::ReduceSeq => self.reduce(op).map(Given::one),
+            Prim::Reduce | Prim::ReduceComm | Prim::ReduceSeq => self.reduce(op, site).map(Given::one),
             Prim::Scan => self.scan(op, values, site, Scan::Inclusive).map(Given::one),
             Prim::ScanExclusive => self.scan(op, values, site, Scan::Exclusive).map(Given::one),
             Prim::Filter => {
@@ -51,31 +51,8 @@ impl Lower<'_, '_> {
                 self.atom(value).map(Given::one)
             }
             Prim::Nodes | Prim::RootOf | Prim::FromNodes => self.nodes(op, values, site).map(Given::one),
-            Prim::Gather
-            | Prim::Permute
-            | Prim::Scatter
-            | Prim::Iota
-            | Prim::Range
-            | Prim::Replicate
-            | Prim::Zip
-            | Prim::Unzip
-            | Prim::Concat
-            | Prim::Reverse
-            | Prim::Rotate
-            | Prim::Transpose
-            | Prim::Split
-            | Prim::Join
-            | Prim::Slide
-            | Prim::Pad
-            | Prim::PadEdge
-            | Prim::Take
-            | Prim::Drop
-            | Prim::Flatten
-            | Prim::Unflatten
-            | Prim::Segments
-            | Prim::Jagged
-            | Prim::AsVector
-            | Prim::AsScalar => self
+            // The interpreter makes views, too.
+            _ => self
                 .whole(WholeOp::Prim(op.prim), &op.args, values, site)
                 .map(Given::one),
         }
@@ -269,14 +246,17 @@ impl Lower<'_, '_> {
     }
 
     /// `e` combined once, on the left, with all elements in order (design, "Reductions").
-    fn reduce(&mut self, op: &Op) -> Lowered<Loc> {
+    fn reduce(&mut self, op: &Op, site: Site) -> Lowered<Loc> {
         let ([function], [initial, array]) = (functions(op)?, args(op)?);
         let array = self.boxed_atom(array)?;
         let bound = self.size_at(array, Vec::new());
         let accumulator = self.accumulator(function, initial)?;
-        self.count(bound, |lower, at| {
-            lower.accumulate(function, &accumulator, array, at)
-        })?;
+        match op.grouping() {
+            None => self.count(bound, |lower, at| {
+                lower.accumulate(function, &accumulator, array, at)
+            })?,
+            Some(chunk) => self.reduce_chunks(function, &accumulator, array, bound, chunk, site)?,
+        }
         Ok(accumulator)
     }
 

@@ -1,11 +1,11 @@
 //! Histograms: every part of the elements has bins of its own, which are combined in order; or all share the bins and
-//! update them atomically, where the operator gives the same in any order.
+//! update them atomically, where the operator gives the same in any order; or each range of bins is one worker's (`ranges`).
 //!
 //! ```text
 //! if cells * copies < n {
 //!   par for c < copies { own bins of part c }          par for b < cells { bins[b] = bins[b] ⊕ own[0][b] ⊕ own[1][b] … }
 //! } else {
-//!   par for i < n { atomic bins[j] = bins[j] ⊕ x[i] }   or, in order, for i < n { bins[j] = bins[j] ⊕ x[i] }
+//!   par for i < n { atomic bins[j] = bins[j] ⊕ x[i] }   or, range by range, in order, bins[j] = bins[j] ⊕ x[i]
 //! }
 //! ```
 //!
@@ -13,6 +13,7 @@
 
 use super::super::storage::Tree;
 use super::super::{Generator, Parallel, Step};
+use super::ranges::WORTH_SORTING;
 use super::scatter::At;
 use super::{Chunking, Elements};
 use crate::error::Lowering;
@@ -23,12 +24,12 @@ use almach_prim::{Chunk, Level};
 use almach_value::{BinOp, Scalar, ScalarType};
 
 /// What a histogram is given.
-struct Histogram<'p> {
-    of: &'p Elements,
-    function: &'p Phrase,
-    at: At<'p>,
-    values: &'p Phrase,
-    var: &'p Phrase,
+pub(super) struct Histogram<'p> {
+    pub(super) of: &'p Elements,
+    pub(super) function: &'p Phrase,
+    pub(super) at: At<'p>,
+    pub(super) values: &'p Phrase,
+    pub(super) var: &'p Phrase,
 }
 
 /// Bins of one's own, and how to tell whether one holds anything yet.
@@ -64,12 +65,19 @@ impl Generator<'_> {
         let many = |this: &mut Self| match operator {
             Some((op, ty)) if exact_in_any_order(op, ty) => this.with_atomics(&histogram, op),
             _ => {
-                let in_order = Prim::ReduceByIndexI(Level::Seq, scalar, None);
-                let instance = Instance {
-                    prim: in_order,
-                    ..instance.clone()
-                };
-                this.reference(&instance, &[function, indices, values, var])
+                let is_worth = this.less(&Index::constant(WORTH_SORTING), &of.size);
+                this.either(
+                    is_worth,
+                    |this| this.by_ranges(&histogram),
+                    |this| {
+                        let in_order = Prim::ReduceByIndexI(Level::Seq, scalar, None);
+                        let instance = Instance {
+                            prim: in_order,
+                            ..instance.clone()
+                        };
+                        this.reference(&instance, &[function, indices, values, var])
+                    },
+                )
             }
         };
         let Some(parts) = parts else {

@@ -16,7 +16,7 @@
 use super::super::Generator;
 use super::{Elements, Share};
 use crate::error::Lowering;
-use almach_dpia::{Data, Phrase, Prim, ScanKind};
+use almach_dpia::{Data, Phrase, ScanKind};
 use almach_imp::{Index, LoopMode};
 use almach_prim::Chunk;
 
@@ -85,21 +85,12 @@ impl Generator<'_> {
             if scan.kind == ScanKind::Exclusive {
                 this.put(scan.of, scan.out, &at, total)?;
             }
-            this.advance(scan, total, &element)?;
+            this.advance(scan.of, scan.function, total, &element)?;
             if scan.kind == ScanKind::Inclusive {
                 this.put(scan.of, scan.out, &at, total)?;
             }
             Ok(())
         })
-    }
-
-    /// `total = total ⊕ element`.
-    fn advance(&mut self, scan: &Scan<'_>, total: &Phrase, element: &Phrase) -> Lowering<()> {
-        let data = &scan.of.data;
-        let next = self.variable("next", data);
-        self.run(scan.function, [total, element, &next])?;
-        let advance = Phrase::prim(Prim::Move, vec![], vec![data.clone()]);
-        self.command(&advance.app(Phrase::pair(total.clone(), next)))
     }
 
     /// The scan of a chunk alone, which starts from its first element.
