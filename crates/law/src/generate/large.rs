@@ -189,7 +189,11 @@ impl Generator {
     fn large_histogram(&mut self, array: &str, element: &Ty, level: &str) -> Node {
         let own = Ty::Unknown(Box::new(element.clone()));
         let i = self.fresh();
-        let bins = self.rng.pick(&["1", "5", "1000", "k"]).copied().unwrap_or("5");
+        let bins = self
+            .rng
+            .pick(&["1", "5", "1000", "9000", "k"])
+            .copied()
+            .unwrap_or("5");
         let indices = format!("(map (\\{i} -> {i} * 31 % (1 + {bins})) (iota (length {array})))");
         match element {
             Ty::Scalar(ScalarType::Bool) => Node::leaf(
