@@ -339,7 +339,10 @@ impl Follow<'_> {
     fn plan(&self) -> Plan {
         let mut plan = Plan::default();
         let mut followed: HashMap<usize, Var> = HashMap::new();
-        for (at, class) in self.classes.iter().enumerate() {
+        for at in self.classes_by_use() {
+            let Some(class) = self.classes.get(at) else {
+                continue;
+            };
             let [Root::Before(block, stmt)] = class.roots.as_slice() else {
                 continue;
             };
@@ -383,6 +386,25 @@ impl Follow<'_> {
             }
         }
         plan
+    }
+
+    /// The classes in the order of the first value that each holds: that does not depend on how allocations came to where they
+    /// are, nor on how sizes are written.
+    fn classes_by_use(&self) -> Vec<usize> {
+        let mut first: HashMap<usize, usize> = HashMap::new();
+        for (at, info) in self.index.stmts.iter().enumerate() {
+            for value in &info.stmt.pattern.values {
+                let storage = self.memory.storage.get(&value.var).into_iter().flatten();
+                for home in storage.filter_map(|storage| storage.home()) {
+                    if let Some(class) = self.class_of.get(&home.block) {
+                        first.entry(*class).or_insert(at);
+                    }
+                }
+            }
+        }
+        let mut classes: Vec<usize> = (0..self.classes.len()).collect();
+        classes.sort_by_key(|class| (first.get(class).copied().unwrap_or(usize::MAX), *class));
+        classes
     }
 
     /// Consecutive cells of a followed block.
