@@ -13,7 +13,8 @@ use almach_base::codes::concreteness::NOT_COMPILED_YET;
 use almach_core::check::Checked;
 use almach_core::interp::{Interpreter, Limits};
 use almach_core::{Entry, Program as Core};
-use almach_driver::back::{self, Lowered, Target, Without};
+use almach_driver::back::{self, Accounting, Lowered, Target, Without};
+use almach_native::Account;
 use almach_value::Value;
 use std::path::PathBuf;
 
@@ -33,6 +34,15 @@ pub struct RunSettings {
     pub links: Vec<PathBuf>,
     /// Rewrites that are switched off.
     pub without: Without,
+    pub memory: MemorySettings,
+}
+
+/// What the user wants to know of memory, and allows.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct MemorySettings {
+    pub accounting: Accounting,
+    /// The most bytes at once.
+    pub most: Option<u64>,
 }
 
 /// What becomes of the run-time checks that the compiler could not prove.
@@ -88,6 +98,14 @@ impl Machine {
                 terminal::complain(&format!("note: interpreting, since {reason}"));
                 interpreter(program, core, settings)
             }),
+        }
+    }
+
+    /// What calls did to memory so far; none where that is not counted.
+    pub fn account(&self) -> Option<Account> {
+        match self {
+            Machine::Interpreter(_) => None,
+            Machine::Native(native) => native.account(),
         }
     }
 

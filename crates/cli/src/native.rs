@@ -7,7 +7,7 @@ use almach_core::Program as Core;
 use almach_core::check::Checked;
 use almach_driver::back::{self, Target};
 use almach_imp::interface::Entry;
-use almach_native::{Library, Origin, Toolchain};
+use almach_native::{Account, Library, Origin, Toolchain};
 use almach_value::Value;
 use std::cell::RefCell;
 
@@ -31,7 +31,7 @@ impl Native {
         let toolchain = Toolchain::find().map_err(native)?;
         let lowered = settings.checks.apply(back::lowered(strategy, entries)?)?;
         times.lap("lower");
-        let source = back::c_source(&lowered, sources, "program", target)?;
+        let source = back::c_source_with(&lowered, sources, "program", target, settings.memory.accounting)?;
         times.lap("emit");
         let compiled = toolchain
             .library(&source, target, &settings.links)
@@ -44,11 +44,18 @@ impl Native {
         if let Some(depth) = settings.max_depth {
             library.set_max_depth(depth);
         }
+        if let Some(most) = settings.memory.most {
+            library.set_max_bytes(most);
+        }
         times.lap("load");
         Ok(Native {
             entries: lowered.entries,
             library: RefCell::new(library),
         })
+    }
+
+    pub fn account(&self) -> Option<Account> {
+        self.library.borrow().account()
     }
 
     pub fn call(&self, name: &str, args: &[Value]) -> Result<Value, Diagnostic> {

@@ -84,6 +84,22 @@ impl PassOptions {
     }
 }
 
+/// A number of bytes.
+fn bytes(text: &str) -> Result<u64, String> {
+    let (digits, unit) = match text.chars().last() {
+        Some('k' | 'K') => (&text[..text.len() - 1], 1 << 10),
+        Some('m' | 'M') => (&text[..text.len() - 1], 1 << 20),
+        Some('g' | 'G') => (&text[..text.len() - 1], 1 << 30),
+        _ => (text, 1u64),
+    };
+    let number: u64 = digits
+        .parse()
+        .map_err(|_| "expected a number of bytes, as in `65536`, `64M` or `2G`".to_owned())?;
+    number
+        .checked_mul(unit)
+        .ok_or_else(|| "more bytes than there can be".to_owned())
+}
+
 /// The name of a pass as it is known.
 fn pass(name: &str) -> Result<&'static str, String> {
     let names = || PASSES.iter().map(|pass| pass.name);
@@ -114,6 +130,13 @@ pub struct RunOptions {
     /// Say on standard error where the time went
     #[arg(long)]
     pub time: bool,
+    /// Say on standard error what was done to memory: allocations, the most bytes at once, bytes copied
+    #[arg(long)]
+    pub stats: bool,
+    /// The most memory that arrays may take at once (`500k`, `64M`, `2G`, or bytes); where more is needed, the run ends with an error
+    /// before that memory is touched
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub max_memory: Option<u64>,
     /// How many calls may be open at once before a recursion is stopped
     #[arg(long)]
     pub max_depth: Option<usize>,

@@ -435,3 +435,106 @@ fn json_diagnostics_are_one_document() {
         "{text}"
     );
 }
+
+/// What `--stats` says of a run.
+fn stats(folder: &Folder, args: &[&str]) -> String {
+    let output = almach(folder.path(), &strings(args));
+    assert!(output.status.success(), "{args:?}");
+    String::from_utf8(output.stderr).unwrap().trim().to_owned()
+}
+
+#[test]
+fn stats_count_allocations_and_copies() {
+    let folder = Folder::new();
+    let text = "\
+entry joined (xs: []f32) (ys: []f32): []f32 = concat (map (+ 1) xs) (map (* 2) ys)
+entry turned [n] [m] (xss: [n][m]f32): [m][n]f32 = transpose (map (map (+ 1)) xss)
+entry rows [n] [m] (xss: [n][m]f32): [n][m]f32 =
+  loop (a = map (map (+ 1)) xss) for i < n do a with [i] = map (* 2) a[i]
+entry counted (n: i64): []i64 = loop (a = replicate n 0) for i < n do a with! [i] = i * i
+";
+    std::fs::write(folder.path().join("memory.alm"), text).unwrap();
+    for (entry, args, allocated) in [
+        (
+            "joined",
+            &["[1, 2]", "[3]"][..],
+            "1 allocations, 128 bytes at most at once",
+        ),
+        (
+            "turned",
+            &["[[1, 2], [3, 4]]"],
+            "1 allocations, 128 bytes at most at once",
+        ),
+        (
+            "rows",
+            &["[[1, 2], [3, 4]]"],
+            "1 allocations, 128 bytes at most at once",
+        ),
+        (
+            "counted",
+            &["1000000"],
+            "1 allocations, 8000064 bytes at most at once",
+        ),
+    ] {
+        for backend in ["c", "openmp"] {
+            let run = [
+                "run",
+                "memory.alm",
+                "--entry",
+                entry,
+                "--backend",
+                backend,
+                "--stats",
+            ];
+            let said = stats(&folder, &[&run[..], args].concat());
+            assert_eq!(
+                said,
+                format!("{allocated}, 0 bytes copied"),
+                "{entry} on {backend}"
+            );
+        }
+    }
+    let run = [
+        "run",
+        "memory.alm",
+        "--entry",
+        "rows",
+        "--backend",
+        "interp",
+        "--stats",
+    ];
+    let said = stats(&folder, &[&run[..], &["[[1, 2], [3, 4]]"]].concat());
+    assert_eq!(
+        said,
+        "by the memory plan: 1 allocations of 4 cells in all, 0 cells copied"
+    );
+}
+
+#[test]
+fn memory_has_a_limit_where_one_is_asked_for() {
+    let folder = Folder::new();
+    std::fs::write(
+        folder.path().join("large.alm"),
+        "entry main (n: i64): []i64 = scan (+) 0 (iota n)\n",
+    )
+    .unwrap();
+    let run = |most: &str| {
+        let args = [
+            "run",
+            "large.alm",
+            "--backend",
+            "c",
+            "--max-memory",
+            most,
+            "100000",
+            "-o",
+            "out.npy",
+        ];
+        almach(folder.path(), &strings(&args))
+    };
+    assert!(run("1M").status.success());
+    let refused = run("100k");
+    assert_eq!(refused.status.code(), Some(1));
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("E0812"), "{said}");
+}

@@ -9,7 +9,7 @@ use almach_mem::{Annotated, passes};
 use almach_rewrite::{Log, pipelines, run_to_fixed_point};
 use almach_strategy::{Chosen, choose_without};
 
-pub use almach_emit::Target;
+pub use almach_emit::{Accounting, Target};
 pub use almach_lower::Lowered;
 pub use almach_rewrite::Pass;
 pub use almach_rewrite::pipelines::{ALL as PASSES, STANDARD, Without};
@@ -143,6 +143,17 @@ pub fn c_source(
     name: &str,
     target: Target,
 ) -> Result<CSource, Vec<Diagnostic>> {
+    c_source_with(lowered, sources, name, target, Accounting::Off)
+}
+
+/// C that may count what it does to memory.
+pub fn c_source_with(
+    lowered: &Lowered,
+    sources: &SourceMap,
+    name: &str,
+    target: Target,
+    accounting: Accounting,
+) -> Result<CSource, Vec<Diagnostic>> {
     if lowered.entries.is_empty() {
         return Err(vec![compiler_bug(
             almach_base::Span::NONE,
@@ -159,6 +170,7 @@ pub fn c_source(
         target,
         exports,
         foreign: lowered.foreign.clone(),
+        accounting,
     };
     emit_c(&lowered.imp, sources, &options).map_err(|diagnostic| vec![*diagnostic])
 }

@@ -57,6 +57,15 @@ pub struct Options {
     pub exports: Vec<Export>,
     /// C functions that the header declares, besides those that are called.
     pub foreign: Vec<ForeignType>,
+    pub accounting: Accounting,
+}
+
+/// Whether the file counts what it does to memory, for all of its contexts together: for measuring, not for use in other programs.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Accounting {
+    #[default]
+    Off,
+    On,
 }
 
 /// A procedure that others may call.
@@ -163,6 +172,7 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
     let columns = stores::columns(&stores);
     let unit = Unit {
         target: options.target,
+        accounting: options.accounting,
         sources,
         context: format!("struct {name}_ctx"),
         callees,
@@ -203,6 +213,7 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
     let runtime = runtime::Runtime {
         name: &name,
         target: options.target,
+        accounting: options.accounting,
         sites: sites.all(),
         sources,
         allocates,

@@ -12,7 +12,6 @@
 //! }
 //! ```
 
-use crate::Target;
 use crate::analysis::{Storage, Traits, Uses};
 use crate::atomics::Chain;
 use crate::helpers::Helpers;
@@ -22,6 +21,7 @@ use crate::recursion::{Frame, Recursive, Resumed};
 use crate::sites::Sites;
 use crate::stores::StoreText;
 use crate::tree::{CExpr, CFunction, CParam, CStmt, CType, CUnary, Linkage};
+use crate::{Accounting, Target};
 use almach_base::{Diagnostic, Name, SourceMap, Span, compiler_bug};
 use almach_imp::facts::Facts;
 use almach_imp::naturals::Naturals;
@@ -32,6 +32,7 @@ use std::collections::{HashMap, HashSet};
 /// What is the same for all procedures of a file.
 pub struct Unit<'a> {
     pub target: Target,
+    pub accounting: Accounting,
     pub sources: &'a SourceMap,
     /// `struct NAME_ctx`.
     pub context: String,

@@ -1,8 +1,8 @@
 //! What every emitted file has around its procedures: the context, failures, memory.
 
-use crate::Target;
 use crate::print::string_literal;
 use crate::sites::FailureSite;
+use crate::{Accounting, Target};
 use almach_base::SourceMap;
 use almach_value::ScalarType;
 use almach_value::failure::{RECURSION_BYTES, RECURSION_DEPTH};
@@ -24,6 +24,7 @@ pub const FUNCTIONS: [&str; 10] = [
 pub struct Runtime<'a> {
     pub name: &'a str,
     pub target: Target,
+    pub accounting: Accounting,
     pub sites: &'a [FailureSite],
     pub sources: &'a SourceMap,
     /// Whether memory from the heap is used.
@@ -84,6 +85,8 @@ impl Runtime<'_> {
             ""
         };
         let (count, fields, open) = match self.allocates || self.releases {
+            // Blocks that are kept would count as used.
+            true if self.accounting == Accounting::On => (KEPT_COUNT, KEPT_FIELDS, ""),
             true => (KEPT_COUNT, KEPT_FIELDS, OPEN_KEPT),
             false => ("", "", ""),
         };
@@ -113,7 +116,12 @@ impl Runtime<'_> {
             (false, true) => [HEAD, TRIM, RELEASE].concat(),
             (false, false) => NO_MEMORY.to_owned(),
         };
-        Some(self.fill(&text))
+        let (account, take, undo, give) = match self.accounting {
+            Accounting::Off => ("", "", "", ""),
+            Accounting::On => (ACCOUNT, TAKE, UNDO, GIVE),
+        };
+        let text = text.replace("TAKE\n", take).replace("UNDO\n", undo);
+        Some(self.fill(&[account, &text.replace("GIVE\n", give)].concat()))
     }
 
     /// The stack of frames, where there is recursion.
@@ -279,6 +287,57 @@ const KEPT_COUNT: &str = "enum { KEPT_BLOCKS = 8 };\n\n";
 
 const OPEN_KEPT: &str = "  ctx->kept = ctx->slots;\n";
 
+const ACCOUNT: &str = r"/* What was done to memory, by all threads of all contexts. */
+static struct {
+  int64_t allocations, copied, held, peak, most;
+} account = {.most = INT64_MAX};
+
+void NAME_account(int64_t *numbers);
+void NAME_set_max_bytes(int64_t bytes);
+
+/* The allocations so far, the most bytes that blocks took at once, and the bytes that were copied from block to block. */
+void NAME_account(int64_t *numbers) {
+  numbers[0] = account.allocations;
+  numbers[1] = account.peak;
+  numbers[2] = account.copied;
+}
+
+/* How many bytes blocks may take at once. */
+void NAME_set_max_bytes(int64_t bytes) {
+  account.most = bytes;
+}
+
+static inline bool account_take(size_t bytes) {
+  const int64_t held = __atomic_add_fetch(&account.held, (int64_t)bytes, __ATOMIC_RELAXED);
+  if (held > account.most) {
+    __atomic_sub_fetch(&account.held, (int64_t)bytes, __ATOMIC_RELAXED);
+    return false;
+  }
+  __atomic_add_fetch(&account.allocations, 1, __ATOMIC_RELAXED);
+  int64_t peak = __atomic_load_n(&account.peak, __ATOMIC_RELAXED);
+  while (held > peak &&
+         !__atomic_compare_exchange_n(&account.peak, &peak, held, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+  return true;
+}
+
+static inline void account_give(size_t bytes) {
+  __atomic_sub_fetch(&account.held, (int64_t)bytes, __ATOMIC_RELAXED);
+}
+
+static inline void counted_copy(void *to, const void *from, size_t bytes) {
+  __atomic_add_fetch(&account.copied, (int64_t)bytes, __ATOMIC_RELAXED);
+  memmove(to, from, bytes);
+}
+
+";
+
+const TAKE: &str = "  if (!account_take(bytes)) return NULL;\n";
+
+const UNDO: &str = "    if (block == NULL) account_give(bytes);\n";
+
+const GIVE: &str = "  account_give(block->bytes);\n";
+
 const HEAD: &str = r"/* In front of a block, in as many bytes as a line of the cache: how many cells it has, and how many bytes it takes in all. */
 struct head {
   int64_t count;
@@ -309,6 +368,7 @@ static struct head *reused(struct NAME_ctx *ctx, size_t bytes) {
 static void *allocate(struct NAME_ctx *ctx, int64_t count, size_t cell) {
   if (count < 0 || (uint64_t)count > (PTRDIFF_MAX - 2 * BLOCK_HEAD) / cell) return NULL;
   const size_t bytes = ((size_t)count * cell + 2 * BLOCK_HEAD - 1) / BLOCK_HEAD * BLOCK_HEAD;
+TAKE
   struct head *block = reused(ctx, bytes);
   if (block == NULL) {
     block = aligned_alloc(BLOCK_HEAD, bytes);
@@ -316,6 +376,7 @@ static void *allocate(struct NAME_ctx *ctx, int64_t count, size_t cell) {
       NAME_trim(ctx);
       block = aligned_alloc(BLOCK_HEAD, bytes);
     }
+UNDO
     if (block == NULL) return NULL;
     block->bytes = bytes;
   }
@@ -328,6 +389,7 @@ static void *allocate(struct NAME_ctx *ctx, int64_t count, size_t cell) {
 const RELEASE: &str = r"static void release(struct NAME_ctx *ctx, void *cells) {
   if (cells == NULL) return;
   struct head *const block = (struct head *)(void *)((char *)cells - BLOCK_HEAD);
+GIVE
   if (ctx == NULL || ctx->kept == NULL || block->bytes < LARGE) {
     free(block);
     return;

@@ -1,5 +1,6 @@
 //! Imp's statements as C.
 
+use crate::Accounting;
 use crate::analysis::{self, Storage};
 use crate::helpers::Helper;
 use crate::index::{Arithmetic, integer};
@@ -371,7 +372,13 @@ impl Emitter<'_> {
             CExpr::cast(CType::Named("size_t".into()), c_count.clone()),
             cell,
         );
-        let copy = CStmt::Do(CExpr::call("memcpy", [to_c, from_c, bytes]));
+        let function = match self.unit.accounting {
+            // Where one buffer is copied to itself, that may be to the same place.
+            Accounting::Off if to == from => "memmove",
+            Accounting::Off => "memcpy",
+            Accounting::On => "counted_copy",
+        };
+        let copy = CStmt::Do(CExpr::call(function, [to_c, from_c, bytes]));
         match count.as_constant() {
             Some(count) if count > 0 => out.push(copy),
             Some(_) => {}

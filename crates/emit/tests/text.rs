@@ -21,6 +21,7 @@ fn emit(text: &str, target: Target, exports: &[&str]) -> CSource {
         target,
         exports,
         foreign: Vec::new(),
+        accounting: Default::default(),
     };
     emit_c(&checked, &sources, &options).unwrap()
 }

@@ -29,7 +29,7 @@ use almach_dpia::{Data, Kind, Nat, Phrase, PhraseType, Program};
 use almach_imp as imp;
 use almach_imp::{Expr, Index, Stmt};
 use almach_nat::{Range, Ranges};
-use almach_value::{Scalar, ScalarType};
+use almach_value::{BinOp, Scalar, ScalarType};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use storage::Storage;
@@ -66,6 +66,8 @@ pub(crate) struct Generator<'a> {
     /// Variables whose value changes.
     assigned: HashSet<Name>,
     ranges: Ranges<Name>,
+    /// Integers that are sums, differences and products of others.
+    sums: HashMap<Name, Index>,
     next: u32,
     span: Span,
     /// Whether a check before this place in the block always fails.
@@ -102,6 +104,7 @@ impl<'a> Generator<'a> {
             types: data::column_types(program),
             assigned: HashSet::new(),
             ranges: Ranges::unknown(),
+            sums: HashMap::new(),
             next: 0,
             span: Span::NONE,
             unreachable: false,
@@ -190,7 +193,40 @@ impl<'a> Generator<'a> {
         {
             self.types.insert(name.clone(), *ty);
         }
+        if let Stmt::Let {
+            name,
+            ty: ScalarType::I64,
+            value,
+        } = &stmt
+            && let Some(sum) = self.sum(value)
+        {
+            self.sums.insert(name.clone(), sum);
+        }
         self.stmts.push(stmt);
+    }
+
+    /// An integer as a polynomial of variables that keep their values. Both wrap alike, so equal polynomials are equal numbers.
+    fn sum(&self, expr: &Expr) -> Option<Index> {
+        match expr {
+            Expr::Const(Scalar::I64(value)) => Some(Index::constant(*value)),
+            Expr::Index(index) => Some(self.spelled_out(index)),
+            Expr::Var(name) if !self.assigned.contains(name) => {
+                Some(self.spelled_out(&Index::var(name.clone())))
+            }
+            Expr::Binary(BinOp::Add, a, b) => Some(self.sum(a)? + self.sum(b)?),
+            Expr::Binary(BinOp::Sub, a, b) => Some(self.sum(a)? - self.sum(b)?),
+            Expr::Binary(BinOp::Mul, a, b) => Some(self.sum(a)? * self.sum(b)?),
+            _ => None,
+        }
+    }
+
+    fn spelled_out(&self, index: &Index) -> Index {
+        index.substitute(|name| self.sums.get(name).cloned())
+    }
+
+    /// Whether two indices are the same, also where one has a name for a part of the other.
+    pub(crate) fn is_same(&self, a: &Index, b: &Index) -> bool {
+        a == b || self.spelled_out(a) == self.spelled_out(b)
     }
 
     /// Runs `inside` with an empty list of statements, and gives what it made.

@@ -12,5 +12,5 @@ mod library;
 mod raw;
 mod toolchain;
 
-pub use library::{Argument, Library, Output};
+pub use library::{Account, Argument, Library, Output};
 pub use toolchain::{Compiled, Origin, Toolchain};

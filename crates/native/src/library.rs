@@ -35,6 +35,16 @@ pub enum Output {
     Buffer(Buffer),
 }
 
+/// What calls did to memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Account {
+    pub allocations: i64,
+    /// The most bytes at once.
+    pub peak: i64,
+    /// Bytes that were copied from block to block.
+    pub copied: i64,
+}
+
 type Native<T> = Result<T, Box<Diagnostic>>;
 
 impl Library {
@@ -63,6 +73,22 @@ impl Library {
     pub fn set_max_depth(&mut self, depth: usize) {
         self.loaded
             .set_max_depth(i64::try_from(depth).unwrap_or(i64::MAX));
+    }
+
+    /// What calls did to memory so far; none where the library was not made to count.
+    pub fn account(&self) -> Option<Account> {
+        let [allocations, peak, copied] = self.loaded.account()?;
+        Some(Account {
+            allocations,
+            peak,
+            copied,
+        })
+    }
+
+    /// How many bytes blocks may take at once, in a library that counts.
+    pub fn set_max_bytes(&mut self, bytes: u64) {
+        self.loaded
+            .set_max_bytes(i64::try_from(bytes).unwrap_or(i64::MAX));
     }
 
     /// Calls an exported procedure. An error of the program is the diagnostic that an interpreter gives for it.

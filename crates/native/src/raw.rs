@@ -24,6 +24,8 @@ type ErrorText = unsafe extern "C" fn(Context) -> *const c_char;
 type Failure = unsafe extern "C" fn(Context, *mut *const u64) -> c_int;
 type Size = unsafe extern "C" fn(*const c_void) -> i64;
 type Release = unsafe extern "C" fn(Context, *mut c_void);
+type Account = unsafe extern "C" fn(*mut i64);
+type SetMaxBytes = unsafe extern "C" fn(i64);
 type Call = unsafe extern "C" fn(Context, *mut *mut c_void) -> c_int;
 
 /// A loaded library with a context of its own.
@@ -34,6 +36,8 @@ pub struct Loaded {
     set_max_depth: SetMaxDepth,
     error_text: ErrorText,
     failure: Failure,
+    /// Of libraries that count what they do to memory.
+    account: Option<(Account, SetMaxBytes)>,
     size: Size,
     release: Release,
     /// Last: it is closed after everything else is gone.
@@ -71,6 +75,10 @@ impl Loaded {
                 set_max_depth: *library.get(symbol("set_max_depth").as_bytes()).map_err(say)?,
                 error_text: *library.get(symbol("error").as_bytes()).map_err(say)?,
                 failure: *library.get(symbol("failure").as_bytes()).map_err(say)?,
+                account: library
+                    .get(symbol("account").as_bytes())
+                    .and_then(|account| Ok((*account, *library.get(symbol("set_max_bytes").as_bytes())?)))
+                    .ok(),
                 size: *library.get(symbol("size").as_bytes()).map_err(say)?,
                 release: *library.get(symbol("release").as_bytes()).map_err(say)?,
                 library,
@@ -91,6 +99,22 @@ impl Loaded {
     pub fn set_max_depth(&mut self, depth: i64) {
         // SAFETY: the context is alive.
         unsafe { (self.set_max_depth)(self.context, depth) }
+    }
+
+    /// Allocations so far, the most bytes at once, and bytes copied; none where the library does not count.
+    pub fn account(&self) -> Option<[i64; 3]> {
+        let (account, _) = self.account?;
+        let mut numbers = [0; 3];
+        // SAFETY: the function writes three numbers.
+        unsafe { account(numbers.as_mut_ptr()) };
+        Some(numbers)
+    }
+
+    pub fn set_max_bytes(&mut self, bytes: i64) {
+        if let Some((_, set)) = self.account {
+            // SAFETY: the function sets a number of the library, which no call reads meanwhile.
+            unsafe { set(bytes) }
+        }
     }
 
     /// Calls a function by the name of its form with pointers. Every cell must point to what the function's parameter wants

@@ -61,6 +61,7 @@ fn values_go_in_and_come_out() {
         target: Target::OpenMp,
         exports: vec![export],
         foreign: Vec::new(),
+        accounting: Default::default(),
     };
     let source = emit_c(&checked, &SourceMap::new(), &options).unwrap();
     assert!(

@@ -54,6 +54,7 @@ fn bench(program: &Program, core: &Checked<Core>, options: &BenchOptions) -> Res
             checks: Checks::unless(options.unchecked),
             links: links::all(&options.file, &options.link)?,
             without: options.passes.without(),
+            memory: Default::default(),
         },
         &mut Times::new(),
     )?;

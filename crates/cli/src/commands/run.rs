@@ -4,14 +4,16 @@ use crate::arguments;
 use crate::failure::Outcome;
 use crate::files;
 use crate::links;
-use crate::machine::{Checks, Machine, RunSettings};
+use crate::machine::{Checks, Machine, MemorySettings, RunSettings};
 use crate::options::RunOptions;
 use crate::program::{Program, choose_entry, read};
 use crate::terminal::{self, LONGEST, Style};
 use crate::times::Times;
 use almach_base::codes::bugs::COMPILER_BUG;
 use almach_base::{Code, Diagnostic};
-use almach_core::Entry;
+use almach_core::check::Checked;
+use almach_core::{Entry, Program as Core};
+use almach_driver::back::{self, Accounting, Target};
 use almach_value::{Extent, Value, print};
 use std::path::Path;
 
@@ -35,10 +37,15 @@ pub fn run(options: &RunOptions, style: Style) -> Outcome {
             checks: Checks::unless(options.unchecked),
             links: links::all(&options.file, &options.link)?,
             without: options.passes.without(),
+            memory: memory_settings(options),
         };
         let machine = Machine::new(&program, &core, &[entry], settings, &mut times)?;
+        let given = args.clone();
         let value = machine.call(&entry.name, args)?;
         times.lap("run");
+        if options.stats {
+            say_account(&machine, &core, entry, &given);
+        }
         deliver(entry, &value, options)?;
         times.lap("result");
         Ok(())
@@ -55,6 +62,44 @@ pub fn run(options: &RunOptions, style: Style) -> Outcome {
         }
     }
 }
+
+fn memory_settings(options: &RunOptions) -> MemorySettings {
+    MemorySettings {
+        accounting: match options.stats || options.max_memory.is_some() {
+            true => Accounting::On,
+            false => Accounting::Off,
+        },
+        most: options.max_memory,
+    }
+}
+
+/// What the call did to memory. The interpreter has values and no memory: there it is what the memory plan says, run on blocks.
+fn say_account(machine: &Machine, core: &Checked<Core>, entry: &Entry, args: &[Value]) {
+    if let Some(account) = machine.account() {
+        terminal::complain(&format!(
+            "{} allocations, {} bytes at most at once, {} bytes copied",
+            account.allocations, account.peak, account.copied
+        ));
+        return;
+    }
+    let planned = back::strategy(core.clone(), back::machine(Target::C))
+        .and_then(|strategy| back::memory(&strategy))
+        .ok();
+    let account = planned.and_then(|planned| {
+        let heap = almach_mem::heap::Heap::new(&planned).ok()?;
+        heap.run(&entry.name, args.to_vec(), HEAP_STEPS).ok()
+    });
+    terminal::complain(&match account {
+        Some((_, account)) => format!(
+            "by the memory plan: {} allocations of {} cells in all, {} cells copied",
+            account.allocations, account.cells, account.copied
+        ),
+        None => "by the memory plan: not known, the run on blocks takes too many steps".to_owned(),
+    });
+}
+
+/// How long the memory plan is run to count what it does.
+const HEAP_STEPS: u64 = 100_000_000;
 
 /// Reads and checks a program, a lap each.
 fn open(path: &Path, style: Style, times: &mut Times) -> Result<Program, Outcome> {

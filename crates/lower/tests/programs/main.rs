@@ -333,6 +333,7 @@ fn run_native(target: Target, machine: Machine, least: usize) {
                 target,
                 exports,
                 foreign: Vec::new(),
+                accounting: Default::default(),
             };
             let emitted = emit_c(&lowered.imp, &case.sources, &options).unwrap();
             let mut library = match toolchain.library(&emitted, target, &[]) {

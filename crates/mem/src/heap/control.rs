@@ -185,6 +185,10 @@ impl Run<'_> {
             let item = self.parameter(param, item)?;
             self.vars.insert(param.var.clone(), item);
         }
+        // What an entry is called with is its caller's.
+        if self.depth == 1 {
+            self.account = super::Account::default();
+        }
         let (sizes, values) = self.body(&function.body)?;
         let mut blocks = Vec::new();
         for item in &memory.results {

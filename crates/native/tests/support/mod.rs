@@ -52,6 +52,7 @@ pub fn emit(checked: &Checked, target: Target) -> CSource {
         target,
         exports,
         foreign: Vec::new(),
+        accounting: Default::default(),
     };
     emit_c(checked, &sources, &options).unwrap()
 }

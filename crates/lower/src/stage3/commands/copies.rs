@@ -82,7 +82,7 @@ impl Generator<'_> {
             let (to_index, from_index) = (self.simplify(&to_index), self.simplify(&from_index));
             let count = self.simplify(&count);
             // What lives where it should go is there already.
-            let there = to == from && to_index == from_index;
+            let there = to == from && self.is_same(&to_index, &from_index);
             if count.is_zero() || there {
                 continue;
             }

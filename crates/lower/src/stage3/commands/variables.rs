@@ -212,7 +212,7 @@ impl Generator<'_> {
             return;
         }
         let (to_index, from_index) = (self.simplify(&to.part.first()), self.simplify(&from.part.first()));
-        if to.name == from.name && to_index == from_index {
+        if to.name == from.name && self.is_same(&to_index, &from_index) {
             return;
         }
         let count = self.simplify(&count);
