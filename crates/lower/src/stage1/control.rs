@@ -291,6 +291,10 @@ impl Translator<'_> {
         let pairs = LoopState {
             current: news(self, "state"),
             next: news(self, "next"),
+            handed_down: match plain {
+                true => handed_down(looped, &datas),
+                false => Vec::new(),
+            },
             datas,
             result: state,
         };
@@ -315,7 +319,7 @@ impl Translator<'_> {
             this.enter_state(looped, state)?;
             let data = this.data(&index.ty)?;
             this.bind_value(&index.var, &data, number);
-            this.body_into(&looped.body, state.result.dest(writers(&state.next)))
+            this.next_state(looped, state)
         })?;
         let body = build::seq(run, state.advance());
         self.push(build::for_loop(bound, name, body));
@@ -331,8 +335,7 @@ impl Translator<'_> {
         let run = self.block(|this| {
             this.enter_state(looped, state)?;
             let test = this.block(|this| this.body_into(condition, Dest::Each(vec![go.clone().writer()])))?;
-            let body =
-                this.block(|this| this.body_into(&looped.body, state.result.dest(writers(&state.next))))?;
+            let body = this.block(|this| this.next_state(looped, state))?;
             this.push(test);
             this.push(build::if_then_else(go.clone().reader(), body, build::skip()));
             Ok(())
@@ -340,6 +343,17 @@ impl Translator<'_> {
         let advance = build::if_then_else(go.clone().reader(), state.advance(), build::skip());
         self.push(build::while_loop(go.reader(), build::seq(run, advance)));
         Ok(())
+    }
+
+    /// Computes the next state, but for what is handed down from one variable of the state to another.
+    fn next_state(&mut self, looped: &Loop, state: &LoopState) -> Lowering<()> {
+        if state.handed_down.is_empty() {
+            return self.body_into(&looped.body, state.result.dest(writers(&state.next)));
+        }
+        let computed = |at: &usize| state.handed_down.iter().all(|(to, _)| to != at);
+        let mut body = looped.body.clone();
+        body.values = pick(&looped.body.values, computed);
+        self.body_into(&body, Dest::Each(pick(&writers(&state.next), computed)))
     }
 
     /// The state under the names the loop gives it.
@@ -387,8 +401,47 @@ fn is_plain(body: &Body) -> bool {
     body.stmts.is_empty() && body.context.is_empty()
 }
 
+fn pick<T: Clone>(all: &[T], which: impl Fn(&usize) -> bool) -> Vec<T> {
+    let picked = all.iter().enumerate().filter(|(at, _)| which(at));
+    picked.map(|(_, one)| one.clone()).collect()
+}
+
+/// Arrays of the state that become others of it as they are, `(to, from)`, each before what it becomes is overwritten:
+/// `loop (two, one) = … do (one, new)` moves `one` to `two` and then `new` to `one`, and copies nothing.
+fn handed_down(looped: &Loop, datas: &[Data]) -> Vec<(usize, usize)> {
+    let at_of = |atom: &Atom| {
+        let mut params = looped.params.iter();
+        params.position(|(param, _)| {
+            matches!(param.ty, Type::Array(..)) && matches!(atom, Atom::Var(var) if *var == param.var)
+        })
+    };
+    let same_type =
+        |a: usize, b: usize| matches!((datas.get(a), datas.get(b)), (Some(a), Some(b)) if a.equal(b));
+    let mut left: Vec<(usize, usize)> = Vec::new();
+    for (to, value) in looped.body.values.iter().enumerate() {
+        if let Some(from) = at_of(value)
+            && from != to
+            && same_type(from, to)
+            && left.iter().all(|(_, taken)| *taken != from)
+        {
+            left.push((to, from));
+        }
+    }
+    let mut ordered = Vec::new();
+    // What no other one waits for comes first; what is left goes round in a circle, and is copied.
+    while let Some(at) = left
+        .iter()
+        .position(|(to, _)| left.iter().all(|(_, from)| from != to))
+    {
+        ordered.push(left.remove(at));
+    }
+    ordered
+}
+
 /// The variables of a loop.
 struct LoopState {
+    /// Which variables get the value of which others.
+    handed_down: Vec<(usize, usize)>,
     result: ResultData,
     datas: Vec<Data>,
     current: Vec<Phrase>,
@@ -398,15 +451,18 @@ struct LoopState {
 impl LoopState {
     /// What was computed becomes the state.
     fn advance(&self) -> Phrase {
-        let moves = self
-            .datas
-            .iter()
-            .zip(&self.current)
-            .zip(&self.next)
-            .map(|((data, to), from)| {
-                let pair = Phrase::pair(to.clone(), from.clone());
-                Phrase::prim(Prim::Move, vec![], vec![data.clone()]).app(pair)
-            });
+        let handed = self.handed_down.iter().filter_map(|(to, from)| {
+            let data = self.datas.get(*to)?;
+            Some((data, self.current.get(*to)?, self.current.get(*from)?))
+        });
+        let each = self.datas.iter().zip(&self.current).zip(&self.next).enumerate();
+        let computed = each
+            .filter(|(at, _)| self.handed_down.iter().all(|(to, _)| to != at))
+            .map(|(_, ((data, to), from))| (data, to, from));
+        let moves = handed.chain(computed).map(|(data, to, from)| {
+            let pair = Phrase::pair(to.clone(), from.clone());
+            Phrase::prim(Prim::Move, vec![], vec![data.clone()]).app(pair)
+        });
         build::seq_all(moves)
     }
 }
