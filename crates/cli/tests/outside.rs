@@ -82,6 +82,38 @@ entry main (n: i64): i64 =
 }
 
 #[test]
+fn rows_and_recursive_data_are_traced() {
+    let folder = Folder::new();
+    let text = r#"
+data Tree = Leaf | Node f64 Forest
+data Forest = None | More Tree Forest
+data Wrap = W (List i32) | V [][]i32
+entry main (n: i64): i64 =
+  let a = trace "rows" ([([[1.5], []], true), ([], false)] : []([?][?]f64, bool))
+  let b = trace "wrap" [V [[1, 2], [3, 4]], V []]
+  let c = trace "lists" (n, [list_of [1i64, -2], Nil])
+  let d = trace "forest" (More (Node 1.5 None) (More Leaf None))
+  let e = trace "held" (W (list_of [7]))
+  in n
+"#;
+    folder.write("main.alm", text.as_bytes());
+    let rows = "rows: [([[1.5], []], true), ([], false)]\nwrap: [V [[1, 2], [3, 4]], V []]\n";
+    let tables = "lists: (3, [from_nodes 0 [#Cons 1 1, #Cons (-2) 2, #Nil], from_nodes 0 [#Nil]])
+forest: from_nodes 0 [#More 1 3, #Node 1.5 2, #None, #More 4 2, #Leaf]
+held: W (from_nodes 0 [#Cons 7 1, #Nil])\n";
+    for backend in ["c", "openmp"] {
+        assert_eq!(
+            run(&folder, backend, &["3"]).1,
+            format!("{rows}{tables}"),
+            "{backend}"
+        );
+    }
+    let constructed = "lists: (3, [Cons 1 (Cons (-2) Nil), Nil])
+forest: More (Node 1.5 None) (More Leaf None)\nheld: W (Cons 7 Nil)\n";
+    assert_eq!(run(&folder, "interp", &["3"]).1, format!("{rows}{constructed}"));
+}
+
+#[test]
 fn traces_of_parallel_loops_are_whole_lines() {
     let folder = Folder::new();
     let text = "entry main (n: i64): i64 = sum (map (\\i -> trace \"i\" (replicate 50 i))[0]) (iota n))\n"

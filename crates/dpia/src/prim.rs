@@ -4,6 +4,8 @@
 //! Types are written as the paper writes them. Families (tuples of any width, operators at every type) have their
 //! rows made from their parameters; `fill` and `open` quantify over a type with holes and are given by rule.
 
+mod border;
+
 use crate::parse::parse_phrase_type;
 use crate::phrase::Instance;
 use crate::store::{Row, TAG};
@@ -352,12 +354,8 @@ impl Prim {
                 format!("{columns}acc[i64] -> comm")
             }
             Prim::TableOf(_) => "exp[i64] -> acc[(i64, i64)] -> comm".into(),
-            Prim::Foreign(function) => foreign_scheme(function)?,
-            Prim::Trace(_, ty) => {
-                let mut sizes = Sizes::new("n");
-                let data = sizes.data(ty)?;
-                format!("{}exp[{data}] -> comm", sizes.binders())
-            }
+            Prim::Foreign(function) => border::foreign_scheme(function)?,
+            Prim::Trace(_, ty) => border::trace_scheme(ty)?,
             _ => self.levelled_scheme()?,
         })
     }
@@ -430,88 +428,6 @@ impl std::fmt::Display for Operand {
             None => write!(f, "{}", self.scalar),
             Some(width) => write!(f, "{}<{width}>", self.scalar),
         }
-    }
-}
-
-/// `(n0: nat) -> exp[n0.f64] -> acc[some k0'. k0'.f64] -> comm`.
-fn foreign_scheme(function: &ForeignType) -> Option<String> {
-    let (mut sizes, mut chosen) = (Sizes::new("n"), Sizes::new("k"));
-    let mut params = String::new();
-    for param in &function.params {
-        params.push_str(&format!("exp[{}] -> ", sizes.data(param)?));
-    }
-    let result = chosen.data(&function.result)?;
-    let result = match chosen.names().as_slice() {
-        [] => result,
-        names => format!("some {}. {result}", names.join(" ")),
-    };
-    Some(format!("{}{params}acc[{result}] -> comm", sizes.binders()))
-}
-
-/// Types at the border as data types, with a size of its own for every array.
-struct Sizes {
-    stem: &'static str,
-    count: usize,
-}
-
-impl Sizes {
-    fn new(stem: &'static str) -> Sizes {
-        Sizes { stem, count: 0 }
-    }
-
-    fn names(&self) -> Vec<String> {
-        (0..self.count).map(|at| format!("{}{at}'", self.stem)).collect()
-    }
-
-    fn binders(&self) -> String {
-        self.names()
-            .iter()
-            .map(|name| format!("({name}: nat) -> "))
-            .collect()
-    }
-
-    fn tuple(&mut self, parts: Vec<String>) -> String {
-        match parts.as_slice() {
-            [one] => format!("({one},)"),
-            _ => format!("({})", parts.join(", ")),
-        }
-    }
-
-    fn data(&mut self, ty: &ValueType) -> Option<String> {
-        Some(match ty {
-            ValueType::Scalar(scalar) => scalar.to_string(),
-            ValueType::Vector(width, scalar) => format!("{scalar}<{width}>"),
-            ValueType::Tuple(parts) => {
-                let parts = parts.iter().map(|part| self.data(part)).collect::<Option<_>>()?;
-                self.tuple(parts)
-            }
-            ValueType::Record(fields) => {
-                let parts = fields
-                    .iter()
-                    .map(|(_, part)| self.data(part))
-                    .collect::<Option<_>>()?;
-                self.tuple(parts)
-            }
-            ValueType::Array(_, element) => {
-                let name = format!("{}{}'", self.stem, self.count);
-                self.count += 1;
-                format!("{name}.{}", self.data(element)?)
-            }
-            // A sum is its tag and the fields of every constructor.
-            ValueType::Sum(sum) => {
-                let mut parts = vec![ScalarType::U32.to_string()];
-                for constructor in &sum.constructors {
-                    let fields = constructor
-                        .fields
-                        .iter()
-                        .map(|field| self.data(field))
-                        .collect::<Option<_>>()?;
-                    parts.push(self.tuple(fields));
-                }
-                self.tuple(parts)
-            }
-            ValueType::Recursive(_) => return None,
-        })
     }
 }
 

@@ -362,7 +362,11 @@ pub fn traits(procs: &[(&Proc, Uses)], groups: &Groups) -> HashMap<Name, Traits>
 /// Whether statements may end the call with an error.
 pub fn fails(stmts: &[Stmt], uses: &Uses, known: &HashMap<Name, Traits>) -> bool {
     stmts.iter().any(|stmt| match stmt {
-        Stmt::Check { .. } | Stmt::Reserve { .. } | Stmt::Foreign { .. } => true,
+        Stmt::Check { .. } | Stmt::Reserve { .. } => true,
+        // Arrays that a function gives are checked and copied.
+        Stmt::Foreign { arguments, .. } => arguments
+            .iter()
+            .any(|argument| matches!(argument, Argument::Owned(_))),
         Stmt::Alloc { buffer, .. } => matches!(uses.storage(buffer), Storage::Heap { .. }),
         Stmt::Call { proc, .. } => known.get(proc).is_some_and(|traits| traits.fails),
         Stmt::For { body, .. } | Stmt::While { body, .. } => fails(body, uses, known),

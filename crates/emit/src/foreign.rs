@@ -1,19 +1,23 @@
 //! C functions that programs call.
 //!
-//! `void f(results…, parameters…)`: a scalar is passed as it is (`bool` as `int`), a tuple as a struct, an array as its sizes and a
-//! pointer per component, in the order of slots. A result is a pointer to that; arrays in it come from `malloc`.
+//! `void f(results…, parameters…)`: a scalar is passed as it is (`bool` as `int`), a short vector as a pointer to its lanes, a tuple
+//! or sum as a struct, an array as its sizes and a pointer per component, in the order of slots; rows of their own sizes have a
+//! pointer to their offsets before. A result is a pointer to that; arrays in it come from `malloc`.
+
+mod declare;
 
 use crate::analysis::Storage;
 use crate::helpers::Helper;
 use crate::names::{Scope, sanitise};
 use crate::procedure::Emitter;
-use crate::tree::{CBinary, CExpr, CStmt, CType, CUnary, scalar_c_name};
+use crate::tree::{CBinary, CExpr, CStmt, CType, CUnary};
 use almach_base::codes::concreteness::FOREIGN_NAME;
 use almach_base::codes::runtime;
 use almach_base::{Diagnostic, Name, Span};
 use almach_imp::{Argument, Proc, Site, Stmt};
-use almach_value::{Failure, ForeignType, ScalarType, ValueType};
-use std::collections::{BTreeMap, BTreeSet};
+use almach_value::{DimType, Failure, ForeignType, ScalarType, ValueType};
+use declare::{Cells, Structs, Way, array_cells, declare, parts, plain, struct_name};
+use std::collections::BTreeMap;
 
 type Emit<T> = Result<T, Box<Diagnostic>>;
 
@@ -83,167 +87,23 @@ pub fn prototypes(functions: &BTreeMap<Name, (&ForeignType, Span)>) -> String {
     )
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
-    In,
-    Out,
-}
-
-/// The parameters that pass a value.
-fn declare(ty: &ValueType, name: &str, way: Way, structs: &mut Structs, params: &mut Vec<String>) {
-    let star = if way == Way::Out { "*" } else { "" };
-    match ty {
-        ValueType::Scalar(scalar) => params.push(format!("{} {star}{name}", plain(*scalar))),
-        _ if parts(ty).is_some_and(|parts| parts.is_empty()) => {}
-        _ if parts(ty).is_some() => params.push(format!("struct {} {star}{name}", structs.name(ty))),
-        _ => {
-            let mut sizes = 0;
-            for slot in array_slots(ty) {
-                params.push(match slot {
-                    ArraySlot::Size => {
-                        sizes += 1;
-                        format!("int64_t {star}{}", size_name(name, sizes))
-                    }
-                    ArraySlot::Data(scalar, at) => {
-                        let cell = scalar_c_name(scalar);
-                        match way {
-                            Way::In => format!("const {cell} *{}", data_name(name, at)),
-                            Way::Out => format!("{cell} **{}", data_name(name, at)),
-                        }
-                    }
-                });
-            }
-        }
-    }
-}
-
-fn size_name(name: &str, number: usize) -> String {
-    match number {
-        1 => format!("{name}_size"),
-        _ => format!("{name}_size_{number}"),
-    }
-}
-
-fn data_name(name: &str, at: usize) -> String {
-    match at {
-        0 => format!("{name}_data"),
-        _ => format!("{name}_data_{at}"),
-    }
-}
-
-/// A scalar as C functions take it.
-fn plain(scalar: ScalarType) -> &'static str {
-    match scalar {
-        ScalarType::Bool => "int",
-        other => scalar_c_name(other),
-    }
-}
-
-/// The components of a tuple or record.
-fn parts(ty: &ValueType) -> Option<Vec<&ValueType>> {
-    match ty {
-        ValueType::Tuple(parts) => Some(parts.iter().collect()),
-        ValueType::Record(fields) => Some(fields.iter().map(|(_, field)| field).collect()),
-        _ => None,
-    }
-}
-
-#[derive(Clone, Copy)]
-enum ArraySlot {
-    Size,
-    /// A pointer, and how many were before it.
-    Data(ScalarType, usize),
-}
-
-/// The slots of an array.
-fn array_slots(ty: &ValueType) -> Vec<ArraySlot> {
-    fn walk(ty: &ValueType, pointers: &mut usize, slots: &mut Vec<ArraySlot>) {
-        match ty {
-            ValueType::Array(_, element) => {
-                slots.push(ArraySlot::Size);
-                walk(element, pointers, slots);
-            }
-            ValueType::Scalar(scalar) | ValueType::Vector(_, scalar) => {
-                slots.push(ArraySlot::Data(*scalar, *pointers));
-                *pointers += 1;
-            }
-            other => {
-                for part in parts(other).unwrap_or_default() {
-                    walk(part, pointers, slots);
-                }
-            }
-        }
-    }
-    let mut slots = Vec::new();
-    walk(ty, &mut 0, &mut slots);
-    slots
-}
-
-/// Structs of tuples. They are named after their types, so that several headers, and files of the user's, may define them.
-#[derive(Default)]
-struct Structs {
-    known: BTreeSet<String>,
-    text: String,
-}
-
-impl Structs {
-    /// The struct of a tuple, which is defined where it was not yet.
-    fn name(&mut self, ty: &ValueType) -> String {
-        let name = struct_name(ty);
-        if self.known.insert(name.clone()) {
-            let mut fields = Vec::new();
-            for (at, part) in parts(ty).unwrap_or_default().into_iter().enumerate() {
-                let field = format!("v{at}");
-                match part {
-                    ValueType::Array(..) => {
-                        let mut sizes = 0;
-                        for slot in array_slots(part) {
-                            fields.push(match slot {
-                                ArraySlot::Size => {
-                                    sizes += 1;
-                                    format!("int64_t {}", size_name(&field, sizes))
-                                }
-                                ArraySlot::Data(scalar, at) => {
-                                    format!("{} *{}", scalar_c_name(scalar), data_name(&field, at))
-                                }
-                            });
-                        }
-                    }
-                    other => declare(other, &field, Way::In, self, &mut fields),
-                }
-            }
-            let guard = name.to_ascii_uppercase();
-            let fields: String = fields.iter().map(|field| format!("  {field};\n")).collect();
-            self.text.push_str(&format!(
-                "#ifndef {guard}\n#define {guard}\nstruct {name} {{\n{fields}}};\n#endif\n\n"
-            ));
-        }
-        name
-    }
-}
-
-/// `almach_tuple_i32_f64`.
-fn struct_name(ty: &ValueType) -> String {
-    fn code(ty: &ValueType) -> String {
-        match ty {
-            ValueType::Array(_, element) => format!("array_{}", code(element)),
-            ValueType::Scalar(scalar) | ValueType::Vector(_, scalar) => scalar.to_string(),
-            other => {
-                let parts: Vec<String> = parts(other).unwrap_or_default().into_iter().map(code).collect();
-                format!("tuple_{}_end", parts.join("_"))
-            }
-        }
-    }
-    let name = format!("almach_{}", code(ty));
-    name.strip_suffix("_end").map_or(name.clone(), str::to_owned)
-}
-
 /// An array that a function gave.
 struct Given {
     data: CExpr,
     /// The sizes whose product is the number of cells.
     sizes: Vec<CExpr>,
+    /// Whether one of these sizes is the last of some offsets.
+    counted: Counted,
+    /// Where these are the offsets of so many rows: the variable that gets the last of them.
+    total: Option<String>,
     buffer: Name,
+}
+
+/// When the number of cells is known.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Counted {
+    Before,
+    ByOffsets,
 }
 
 /// What is known while a call is printed.
@@ -267,10 +127,10 @@ impl Emitter<'_> {
     ) -> Emit<()> {
         let mut rest = arguments.iter();
         let mut values = Vec::new();
-        for param in &function.params {
-            self.foreign_value(param, &mut rest, &mut values)?;
-        }
         let mut results = Results::default();
+        for param in &function.params {
+            self.foreign_value(param, &mut rest, &mut values, &mut results.before)?;
+        }
         self.foreign_result(&function.result, &mut rest, &mut results)?;
         let mut block = std::mem::take(&mut results.before);
         let arguments: Vec<CExpr> = results.pointers.drain(..).chain(values).collect();
@@ -289,41 +149,74 @@ impl Emitter<'_> {
         ty: &ValueType,
         arguments: &mut impl Iterator<Item = &'s Argument>,
         values: &mut Vec<CExpr>,
+        before: &mut Vec<CStmt>,
     ) -> Emit<()> {
         match ty {
             ValueType::Scalar(_) => values.push(self.passed(arguments.next())?),
-            _ if parts(ty).is_some() => {
-                let all = parts(ty).unwrap_or_default();
-                let mut fields = Vec::new();
-                for part in &all {
-                    match part {
-                        ValueType::Array(..) => {
-                            for slot in array_slots(part) {
-                                let value = self.passed(arguments.next())?;
-                                fields.push(match slot {
-                                    ArraySlot::Size => value,
-                                    ArraySlot::Data(scalar, _) => {
-                                        CExpr::cast(CType::Scalar(scalar).pointer(), value)
-                                    }
-                                });
-                            }
-                        }
-                        other => self.foreign_value(other, arguments, &mut fields)?,
+            ValueType::Vector(width, scalar) => {
+                let lanes = (0..*width).map(|_| self.passed(arguments.next()));
+                let lanes = lanes.collect::<Emit<Vec<_>>>()?;
+                values.push(CExpr::Cells(CType::Scalar(*scalar), lanes));
+            }
+            ValueType::Array(..) => {
+                for cells in array_cells(ty) {
+                    let value = self.passed(arguments.next())?;
+                    match cells {
+                        Cells::Total => before.push(CStmt::unused(value)),
+                        _ => values.push(value),
                     }
                 }
-                if !all.is_empty() {
-                    let fields: Vec<String> = fields.iter().map(crate::print::expression).collect();
+            }
+            _ => {
+                let fields = self.foreign_fields(ty, arguments, before)?;
+                if !fields.is_empty() {
                     let text = format!("(struct {}){{{}}}", struct_name(ty), fields.join(", "));
                     values.push(CExpr::literal(text));
                 }
             }
-            _ => {
-                for _ in array_slots(ty) {
-                    values.push(self.passed(arguments.next())?);
+        }
+        Ok(())
+    }
+
+    /// The fields of a struct, as they stand in its braces.
+    fn foreign_fields<'s>(
+        &mut self,
+        ty: &ValueType,
+        arguments: &mut impl Iterator<Item = &'s Argument>,
+        before: &mut Vec<CStmt>,
+    ) -> Emit<Vec<String>> {
+        let mut fields = Vec::new();
+        for part in parts(ty).unwrap_or_default() {
+            match part {
+                ValueType::Array(..) => {
+                    for cells in array_cells(part) {
+                        let value = self.passed(arguments.next())?;
+                        let value = match cells {
+                            Cells::Total => {
+                                before.push(CStmt::unused(value));
+                                continue;
+                            }
+                            Cells::Size => value,
+                            Cells::Offsets => CExpr::cast(CType::Scalar(ScalarType::I64).pointer(), value),
+                            Cells::Data(scalar) => CExpr::cast(CType::Scalar(scalar).pointer(), value),
+                        };
+                        fields.push(crate::print::expression(&value));
+                    }
+                }
+                ValueType::Vector(width, _) => {
+                    let lanes = (0..*width).map(|_| self.passed(arguments.next()));
+                    let lanes = lanes.collect::<Emit<Vec<_>>>()?;
+                    let lanes: Vec<String> = lanes.iter().map(crate::print::expression).collect();
+                    fields.push(format!("{{{}}}", lanes.join(", ")));
+                }
+                other => {
+                    let mut values = Vec::new();
+                    self.foreign_value(other, arguments, &mut values, before)?;
+                    fields.extend(values.iter().map(crate::print::expression));
                 }
             }
         }
-        Ok(())
+        Ok(fields)
     }
 
     /// A slot of an argument.
@@ -342,7 +235,7 @@ impl Emitter<'_> {
         arguments: &mut impl Iterator<Item = &'s Argument>,
         results: &mut Results,
     ) -> Emit<()> {
-        if parts(ty).is_some_and(|parts| parts.is_empty()) {
+        if declare::is_nothing(ty) {
             return Ok(());
         }
         let whole = self.scope.fresh("result");
@@ -357,27 +250,26 @@ impl Emitter<'_> {
                 results.pointers.push(address(&whole));
                 self.given_scalar(*scalar, arguments.next(), CExpr::name(whole), results)
             }
-            _ if parts(ty).is_some() => {
+            ValueType::Vector(width, scalar) => {
                 results.before.push(CStmt::Declare {
-                    ty: CType::Named(format!("struct {}", struct_name(ty))),
-                    name: whole.clone(),
+                    ty: CType::Scalar(*scalar),
+                    name: format!("{whole}[{width}]"),
                     value: Some(CExpr::literal("{0}")),
                 });
-                results.pointers.push(address(&whole));
-                self.given_tuple(ty, CExpr::name(whole), arguments, results)
+                results.pointers.push(CExpr::name(whole.clone()));
+                self.given_lanes(*width, &CExpr::name(whole), arguments, results)
             }
-            _ => {
-                let mut sizes = 0;
+            ValueType::Array(..) => {
+                let mut names = declare::Names::of(&whole);
                 let mut places = Vec::new();
-                for slot in array_slots(ty) {
-                    let (ty, name, value) = match slot {
-                        ArraySlot::Size => {
-                            sizes += 1;
-                            (CType::Scalar(ScalarType::I64), size_name(&whole, sizes), "0")
-                        }
-                        ArraySlot::Data(scalar, at) => {
-                            (CType::Scalar(scalar).pointer(), data_name(&whole, at), "NULL")
-                        }
+                for cells in array_cells(ty) {
+                    let Some(name) = names.next(cells) else {
+                        continue;
+                    };
+                    let (ty, value) = match cells {
+                        Cells::Size | Cells::Total => (CType::Scalar(ScalarType::I64), "0"),
+                        Cells::Offsets => (CType::Scalar(ScalarType::I64).pointer(), "NULL"),
+                        Cells::Data(scalar) => (CType::Scalar(scalar).pointer(), "NULL"),
                     };
                     let name = self.scope.fresh(&name);
                     results.before.push(CStmt::Declare {
@@ -390,7 +282,33 @@ impl Emitter<'_> {
                 }
                 self.given_array(ty, &mut places.into_iter(), arguments, results)
             }
+            _ => {
+                results.before.push(CStmt::Declare {
+                    ty: CType::Named(format!("struct {}", struct_name(ty))),
+                    name: whole.clone(),
+                    value: Some(CExpr::literal("{0}")),
+                });
+                results.pointers.push(address(&whole));
+                self.given_tuple(ty, CExpr::name(whole), arguments, results)
+            }
         }
+    }
+
+    fn given_lanes<'s>(
+        &mut self,
+        width: u32,
+        place: &CExpr,
+        arguments: &mut impl Iterator<Item = &'s Argument>,
+        results: &mut Results,
+    ) -> Emit<()> {
+        for lane in 0..width {
+            let Some(Argument::Out(name)) = arguments.next() else {
+                return Err(self.bug("a lane without a variable"));
+            };
+            let value = place.clone().at(CExpr::literal(lane.to_string()));
+            results.after.push((name.clone(), value));
+        }
+        Ok(())
     }
 
     fn given_scalar(
@@ -424,18 +342,15 @@ impl Emitter<'_> {
                 ValueType::Scalar(scalar) => {
                     self.given_scalar(*scalar, arguments.next(), place.clone().dot(&field), results)?;
                 }
+                ValueType::Vector(width, _) => {
+                    self.given_lanes(*width, &place.clone().dot(&field), arguments, results)?;
+                }
                 ValueType::Array(..) => {
-                    let mut sizes = 0;
-                    let places: Vec<CExpr> = array_slots(part)
+                    let mut names = declare::Names::of(&field);
+                    let places = array_cells(part)
                         .into_iter()
-                        .map(|slot| match slot {
-                            ArraySlot::Size => {
-                                sizes += 1;
-                                place.clone().dot(&size_name(&field, sizes))
-                            }
-                            ArraySlot::Data(_, at) => place.clone().dot(&data_name(&field, at)),
-                        })
-                        .collect();
+                        .filter_map(|cells| Some(place.clone().dot(&names.next(cells)?)));
+                    let places: Vec<CExpr> = places.collect();
                     self.given_array(part, &mut places.into_iter(), arguments, results)?;
                 }
                 other => self.given_tuple(other, place.clone().dot(&field), arguments, results)?,
@@ -451,47 +366,18 @@ impl Emitter<'_> {
         arguments: &mut impl Iterator<Item = &'s Argument>,
         results: &mut Results,
     ) -> Emit<()> {
-        fn walk(
-            ty: &ValueType,
-            around: &[CExpr],
-            places: &mut dyn Iterator<Item = CExpr>,
-            arguments: &mut dyn Iterator<Item = &Argument>,
-            results: &mut Results,
-        ) -> Option<()> {
-            match ty {
-                ValueType::Array(_, element) => {
-                    let place = places.next()?;
-                    let Argument::Out(name) = arguments.next()? else {
-                        return None;
-                    };
-                    results.sizes.push(place.clone());
-                    results.after.push((name.clone(), place.clone()));
-                    let mut inside = around.to_vec();
-                    inside.push(place);
-                    walk(element, &inside, places, arguments, results)
-                }
-                ValueType::Scalar(_) | ValueType::Vector(..) => {
-                    let Argument::Owned(buffer) = arguments.next()? else {
-                        return None;
-                    };
-                    let mut sizes = around.to_vec();
-                    if let ValueType::Vector(width, _) = ty {
-                        sizes.push(CExpr::literal(width.to_string()));
-                    }
-                    results.arrays.push(Given {
-                        data: places.next()?,
-                        sizes,
-                        buffer: buffer.clone(),
-                    });
-                    Some(())
-                }
-                other => parts(other)
-                    .unwrap_or_default()
-                    .into_iter()
-                    .try_for_each(|part| walk(part, around, places, arguments, results)),
-            }
-        }
-        match walk(ty, &[], places, arguments, results) {
+        let totals = array_cells(ty)
+            .into_iter()
+            .filter(|cells| *cells == Cells::Total)
+            .map(|_| self.scope.fresh("total"));
+        let mut totals = totals.collect::<Vec<_>>().into_iter();
+        let mut walk = Arrays {
+            places,
+            arguments,
+            totals: &mut totals,
+            results,
+        };
+        match walk.array(ty, &Around::default()) {
             Some(()) => Ok(()),
             None => Err(self.bug("a result without a place")),
         }
@@ -515,47 +401,190 @@ impl Emitter<'_> {
             failed.extend(self.failure(&site(Failure::ForeignSize), vec![(size.clone(), ScalarType::I64)])?);
             out.push(CStmt::when(negative, failed));
         }
-        let mut counts = Vec::new();
         for given in &results.arrays {
-            let mut sizes = given.sizes.iter().cloned();
-            let mut count = sizes.next().unwrap_or(CExpr::literal("0"));
-            for size in sizes {
-                count = CExpr::call(self.helpers.need(Helper::SizeProduct), [count, size]);
+            if given.counted == Counted::Before {
+                let failed = (freed(0), &site(Failure::ForeignData));
+                self.check_data(given, failed, out)?;
             }
-            let missing = CExpr::binary(
-                CBinary::And,
-                CExpr::binary(CBinary::Greater, count.clone(), CExpr::literal("0")),
-                CExpr::binary(CBinary::Equal, given.data.clone(), CExpr::name("NULL")),
-            );
-            let mut failed = freed(0);
-            failed.extend(self.failure(
-                &site(Failure::ForeignData),
-                vec![(count.clone(), ScalarType::I64)],
-            )?);
-            out.push(CStmt::when(missing, failed));
-            counts.push(count);
         }
         self.allocates |= !results.arrays.is_empty();
-        for (at, (given, count)) in results.arrays.iter().zip(counts).enumerate() {
-            let (c_name, storage) = self.heap(&given.buffer)?;
-            if storage != (Storage::Heap { reused: false }) {
-                let released = self.release(&c_name)?;
-                out.push(released);
+        for (at, given) in results.arrays.iter().enumerate() {
+            if given.counted == Counted::ByOffsets {
+                let failed = (freed(at), &site(Failure::ForeignData));
+                self.check_data(given, failed, out)?;
             }
-            let cell = CExpr::SizeOfCell(Box::new(CExpr::name(c_name.clone())));
-            let adopt = self.helpers.need(Helper::Adopt);
-            let owner = self.context()?;
-            let block = CExpr::call(adopt, [owner, given.data.clone(), count.clone(), cell]);
-            out.push(CStmt::Assign(CExpr::name(c_name.clone()), block));
-            let mut failed = freed(at + 1);
             let memory = Site {
                 code: runtime::OUT_OF_MEMORY,
                 ..site(Failure::OutOfMemory)
             };
-            failed.extend(self.failure(&memory, vec![(count, ScalarType::I64)])?);
-            let none = CExpr::binary(CBinary::Equal, CExpr::name(c_name), CExpr::name("NULL"));
-            out.push(CStmt::when(none, failed));
+            let c_name = self.adopt(given, freed(at + 1), &memory, out)?;
+            if let Some(total) = &given.total {
+                let rows = self.number_of(&given.sizes);
+                out.push(CStmt::Declare {
+                    ty: CType::Const(Box::new(CType::Scalar(ScalarType::I64))),
+                    name: total.clone(),
+                    value: Some(CExpr::name(c_name).at(rows)),
+                });
+                let negative = CExpr::binary(CBinary::Less, CExpr::name(total.clone()), CExpr::literal("0"));
+                let mut failed = freed(at + 1);
+                let value = (CExpr::name(total.clone()), ScalarType::I64);
+                failed.extend(self.failure(&site(Failure::ForeignSize), vec![value])?);
+                out.push(CStmt::when(negative, failed));
+            }
         }
         Ok(())
+    }
+
+    /// The product of sizes.
+    fn number_of(&mut self, sizes: &[CExpr]) -> CExpr {
+        let mut sizes = sizes.iter().cloned();
+        let mut count = sizes.next().unwrap_or(CExpr::literal("0"));
+        for size in sizes {
+            count = CExpr::call(self.helpers.need(Helper::SizeProduct), [count, size]);
+        }
+        count
+    }
+
+    /// How many cells an array has: there is one offset more than there are rows.
+    fn cells_of(&mut self, given: &Given) -> CExpr {
+        let count = self.number_of(&given.sizes);
+        match given.total {
+            None => count,
+            Some(_) => CExpr::Conditional(
+                Box::new(CExpr::binary(
+                    CBinary::Less,
+                    count.clone(),
+                    CExpr::name("INT64_MAX"),
+                )),
+                Box::new(CExpr::binary(CBinary::Add, count.clone(), CExpr::literal("1"))),
+                Box::new(count),
+            ),
+        }
+    }
+
+    /// Where there are cells there is memory for them.
+    fn check_data(
+        &mut self,
+        given: &Given,
+        (mut failed, site): (Vec<CStmt>, &Site),
+        out: &mut Vec<CStmt>,
+    ) -> Emit<()> {
+        let count = self.cells_of(given);
+        let none = CExpr::binary(CBinary::Equal, given.data.clone(), CExpr::name("NULL"));
+        let missing = match given.total {
+            Some(_) => none,
+            None => {
+                let some = CExpr::binary(CBinary::Greater, count.clone(), CExpr::literal("0"));
+                CExpr::binary(CBinary::And, some, none)
+            }
+        };
+        failed.extend(self.failure(site, vec![(count, ScalarType::I64)])?);
+        out.push(CStmt::when(missing, failed));
+        Ok(())
+    }
+
+    /// Copies what a function gave into a block.
+    fn adopt(
+        &mut self,
+        given: &Given,
+        mut failed: Vec<CStmt>,
+        memory: &Site,
+        out: &mut Vec<CStmt>,
+    ) -> Emit<String> {
+        let count = self.cells_of(given);
+        let (c_name, storage) = self.heap(&given.buffer)?;
+        if storage != (Storage::Heap { reused: false }) {
+            let released = self.release(&c_name)?;
+            out.push(released);
+        }
+        let cell = CExpr::SizeOfCell(Box::new(CExpr::name(c_name.clone())));
+        let adopt = self.helpers.need(Helper::Adopt);
+        let owner = self.context()?;
+        let block = CExpr::call(adopt, [owner, given.data.clone(), count.clone(), cell]);
+        out.push(CStmt::Assign(CExpr::name(c_name.clone()), block));
+        failed.extend(self.failure(memory, vec![(count, ScalarType::I64)])?);
+        let none = CExpr::binary(CBinary::Equal, CExpr::name(c_name.clone()), CExpr::name("NULL"));
+        out.push(CStmt::when(none, failed));
+        Ok(c_name)
+    }
+}
+
+/// The sizes that a part of an array stands in, since the last offsets.
+#[derive(Clone)]
+struct Around {
+    sizes: Vec<CExpr>,
+    counted: Counted,
+}
+
+impl Default for Around {
+    fn default() -> Around {
+        Around {
+            sizes: Vec::new(),
+            counted: Counted::Before,
+        }
+    }
+}
+
+/// What is left of the places and variables of a result, as its arrays are walked.
+struct Arrays<'r, 's> {
+    places: &'r mut dyn Iterator<Item = CExpr>,
+    arguments: &'r mut dyn Iterator<Item = &'s Argument>,
+    totals: &'r mut dyn Iterator<Item = String>,
+    results: &'r mut Results,
+}
+
+impl Arrays<'_, '_> {
+    fn array(&mut self, ty: &ValueType, around: &Around) -> Option<()> {
+        match ty {
+            ValueType::Array(DimType::Jagged, element) if !around.sizes.is_empty() => {
+                let total = self.totals.next()?;
+                self.owned(around.sizes.clone(), around.counted, Some(total.clone()))?;
+                let Argument::Out(name) = self.arguments.next()? else {
+                    return None;
+                };
+                let total = CExpr::name(total);
+                self.results.after.push((name.clone(), total.clone()));
+                let inside = Around {
+                    sizes: vec![total],
+                    counted: Counted::ByOffsets,
+                };
+                self.array(element, &inside)
+            }
+            ValueType::Array(_, element) => {
+                let place = self.places.next()?;
+                let Argument::Out(name) = self.arguments.next()? else {
+                    return None;
+                };
+                self.results.sizes.push(place.clone());
+                self.results.after.push((name.clone(), place.clone()));
+                let mut inside = around.clone();
+                inside.sizes.push(place);
+                self.array(element, &inside)
+            }
+            ValueType::Scalar(_) => self.owned(around.sizes.clone(), around.counted, None),
+            ValueType::Vector(width, _) => {
+                let mut sizes = around.sizes.clone();
+                sizes.push(CExpr::literal(width.to_string()));
+                self.owned(sizes, around.counted, None)
+            }
+            other => parts(other)
+                .unwrap_or_default()
+                .into_iter()
+                .try_for_each(|part| self.array(part, around)),
+        }
+    }
+
+    fn owned(&mut self, sizes: Vec<CExpr>, counted: Counted, total: Option<String>) -> Option<()> {
+        let Argument::Owned(buffer) = self.arguments.next()? else {
+            return None;
+        };
+        self.results.arrays.push(Given {
+            data: self.places.next()?,
+            sizes,
+            counted,
+            total,
+            buffer: buffer.clone(),
+        });
+        Some(())
     }
 }

@@ -18,7 +18,7 @@ use crate::procedure::Emitter;
 use crate::tree::{CBinary, CExpr, CStmt, CType, CUnary};
 use almach_base::{Diagnostic, Name};
 use almach_imp::{Argument, Width};
-use almach_value::{ScalarType, ValueType};
+use almach_value::{DimType, ScalarType, ValueType};
 
 type Emit<T> = Result<T, Box<Diagnostic>>;
 
@@ -95,7 +95,10 @@ impl Emitter<'_> {
                 let parts: Vec<&ValueType> = fields.iter().map(|(_, field)| field).collect();
                 self.show_parts(&parts, at, line, out)
             }
-            ValueType::Array(_, element) => self.show_array(element, at, line, out),
+            ValueType::Array(dim, element) => match (dim, at) {
+                (DimType::Jagged, Some(row)) => self.show_row(element, row, line, out),
+                _ => self.show_array(element, at, line, out),
+            },
             ValueType::Sum(sum) => {
                 let tag = self.slot(at, line)?;
                 let mut branches = Vec::new();
@@ -112,6 +115,9 @@ impl Emitter<'_> {
                         self.put(line, ")", &mut body);
                     }
                     branches.push(body);
+                }
+                if branches.len() < 2 {
+                    out.push(CStmt::unused(tag.clone()));
                 }
                 let mut otherwise = branches.pop().unwrap_or_default();
                 for (number, then) in branches.into_iter().enumerate().rev() {
@@ -213,14 +219,41 @@ impl Emitter<'_> {
         out: &mut Vec<CStmt>,
     ) -> Emit<()> {
         let count = self.passed(line.slots.next())?;
+        let first = at.map(|at| CExpr::binary(CBinary::Multiply, at.clone(), count.clone()));
+        self.show_elements(element, first, count, line, out)
+    }
+
+    /// A row of its own size.
+    fn show_row(
+        &mut self,
+        element: &ValueType,
+        row: &CExpr,
+        line: &mut Line<'_>,
+        out: &mut Vec<CStmt>,
+    ) -> Emit<()> {
+        let offsets = self.passed(line.slots.next())?;
+        // The number of elements of all rows.
+        let total = self.passed(line.slots.next())?;
+        out.push(CStmt::unused(total));
+        let next = CExpr::binary(CBinary::Add, row.clone(), CExpr::literal("1"));
+        let begin = offsets.clone().at(row.clone());
+        let count = CExpr::binary(CBinary::Subtract, offsets.at(next), begin.clone());
+        self.show_elements(element, Some(begin), count, line, out)
+    }
+
+    /// That many elements from one on.
+    fn show_elements(
+        &mut self,
+        element: &ValueType,
+        first: Option<CExpr>,
+        count: CExpr,
+        line: &mut Line<'_>,
+        out: &mut Vec<CStmt>,
+    ) -> Emit<()> {
         let index = self.scope.fresh("i");
         let own = CExpr::name(index.clone());
-        let flat = match at {
-            Some(at) => CExpr::binary(
-                CBinary::Add,
-                CExpr::binary(CBinary::Multiply, at.clone(), count.clone()),
-                own.clone(),
-            ),
+        let flat = match first {
+            Some(first) => CExpr::binary(CBinary::Add, first, own.clone()),
             None => own.clone(),
         };
         self.put(line, "[", out);

@@ -207,6 +207,11 @@ impl CStmt {
         }
     }
 
+    /// `(void)x;`: what C has no use for.
+    pub fn unused(value: CExpr) -> CStmt {
+        CStmt::Do(CExpr::cast(CType::Void, value))
+    }
+
     /// With another statement in place of every jump to a label.
     pub fn with_goto(self, label: &str, instead: &CStmt) -> CStmt {
         let all = |stmts: Vec<CStmt>| {

@@ -118,7 +118,7 @@ impl Entry {
 }
 
 impl Shape {
-    /// The shape of values of a type; none for recursive data and for arrays whose rows have sizes of their own.
+    /// The shape of values of a type; none for recursive data.
     pub fn of(ty: &ValueType) -> Option<Shape> {
         let all = |types: &mut dyn Iterator<Item = &ValueType>| -> Option<Vec<Shape>> {
             types.map(Shape::of).collect()
@@ -128,7 +128,8 @@ impl Shape {
             ValueType::Vector(width, scalar) => Shape::Vector(*width, *scalar),
             ValueType::Tuple(parts) => Shape::Tuple(all(&mut parts.iter())?),
             ValueType::Record(fields) => Shape::Tuple(all(&mut fields.iter().map(|(_, ty)| ty))?),
-            ValueType::Array(DimType::Jagged, _) | ValueType::Recursive(_) => return None,
+            ValueType::Recursive(_) => return None,
+            ValueType::Array(DimType::Jagged, element) => Shape::Rows(Box::new(Shape::of(element)?)),
             ValueType::Array(dim, element) => {
                 let size = match dim {
                     DimType::Known(size) => Some(*size),

@@ -19,6 +19,7 @@
 //! same values.
 
 mod groups;
+mod outside;
 
 use crate::cells::with_positions;
 use crate::error::{Lowering, bug};
@@ -32,6 +33,7 @@ use almach_imp::interface::{Entry, Shape, Tables};
 use almach_prim::{Annotation, Prim};
 use almach_value::{NodeReferences, References};
 use groups::Member;
+pub(crate) use outside::cross_outside;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -54,6 +56,11 @@ pub(crate) enum Cross {
     Inner(Member),
     Tuple(Vec<Cross>),
     Array(Box<Cross>),
+    /// As a sum of one constructor that holds the table another one gives: for traces.
+    Text {
+        table: DataId,
+        of: Box<Cross>,
+    },
     /// As its twin: the fields of each constructor cross.
     Sum {
         twin: DataId,
@@ -416,6 +423,10 @@ impl Crosser {
                 Way::In => self.call(of.into, value),
                 Way::Out => self.call(of.out, value),
             },
+            (Cross::Text { table, of }, _) => {
+                let value = self.convert(value, ty, of, way, sizes)?;
+                self.text(*table, value)
+            }
             (Cross::Tuple(crosses), Type::Tuple(types)) => {
                 let mut parts = Vec::new();
                 for (at, (cross, ty)) in (0u32..).zip(crosses.iter().zip(types)) {
@@ -577,6 +588,7 @@ fn crossed(ty: &Type, cross: &Cross, dim: &mut dyn FnMut() -> Dim) -> Type {
             Type::Tuple(vec![Type::I64, Type::Array(dim(), Box::new(node))])
         }
         (Cross::Inner(of), _) => Type::Data(of.merged),
+        (Cross::Text { table, .. }, _) => Type::Data(*table),
         (Cross::Tuple(crosses), Type::Tuple(types)) => {
             let parts = types.iter().zip(crosses);
             Type::Tuple(parts.map(|(ty, cross)| crossed(ty, cross, dim)).collect())

@@ -88,6 +88,7 @@ impl Walk for Binders {
 
 fn lower_entries(program: &Program, names: &[&str]) -> Lowering<Lowered> {
     let (program, crossings) = crossing::cross_entries(program, names)?;
+    let program = crossing::cross_outside(program)?;
     let program = &with_binders_names(&program);
     let mut entries = Vec::new();
     for name in names {

@@ -225,7 +225,6 @@ impl<'a> Checker<'a> {
                 let blank = std::mem::replace(&mut reading.blank, Blank::Unknown);
                 let read = self.read_type(ty, reading);
                 reading.blank = blank;
-                self.refuse_foreign_references(&read, ty.span);
                 read
             }
         }
@@ -241,7 +240,6 @@ impl<'a> Checker<'a> {
             return self.read_type(ty, reading);
         };
         let param_type = self.read_type(param, reading);
-        self.refuse_foreign_references(&param_type, param.span);
         let mark = self.trail.len();
         let binder = param_name.as_ref().map(|ident| {
             let var = self.program_var(&ident.name, ident.span);
@@ -261,31 +259,6 @@ impl<'a> Checker<'a> {
             param: param_type,
             result,
         }))
-    }
-
-    fn refuse_foreign_references(&mut self, ty: &Type, span: Span) {
-        let mut recursive = None;
-        walk_type(ty, &mut |part| {
-            if let Type::Data(id, _) = part
-                && self
-                    .data_def(*id)
-                    .is_some_and(|def| def.recursive == Recursive::Yes)
-            {
-                recursive = Some(*id);
-            }
-        });
-        if recursive.is_some() {
-            let shown = self.show(ty);
-            self.report(
-                Diagnostic::error(
-                    codes::FOREIGN_TYPE,
-                    span,
-                    format!("recursive data cannot be passed to C: `{shown}`"),
-                )
-                .label("a recursive type")
-                .help("pass its nodes as arrays"),
-            );
-        }
     }
 }
 

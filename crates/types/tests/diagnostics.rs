@@ -149,10 +149,6 @@ const MISTAKES: &[(&str, &str)] = &[
         "foreign_with_a_function",
         "foreign visit : (i32 -> i32) -> i32 -> i32\n",
     ),
-    (
-        "foreign_with_recursive_data",
-        "foreign sum_list : List i32 -> i32\n",
-    ),
     ("too_many_indices", "def f (xs: []f32) = xs[0, 1]\n"),
     ("index_of_a_number", "def f (x: f32) = x[0]\n"),
     ("undeclared_type_variable", "data Pair = Pair 'a 'a\n"),

@@ -1,5 +1,5 @@
-//! Types at the border as the texts of the intermediate languages write them: `f32`, `f32<4>`, `(i32, bool)`, `[f32]`, and
-//! `{None; Some f32}` for a sum. Sizes are not part of them.
+//! Types at the border as the texts of the intermediate languages write them: `f32`, `f32<4>`, `(i32, bool)`, `[f32]`, `[?f32]` for
+//! rows of their own sizes, and `{None; Some f32}` for a sum. Sizes are not part of them.
 
 use crate::{Constructor, DimType, ScalarType, SumType, ValueType};
 use almach_base::Name;
@@ -43,6 +43,7 @@ pub fn type_text(ty: &ValueType) -> String {
         ValueType::Vector(width, scalar) => format!("{scalar}<{width}>"),
         ValueType::Tuple(parts) => format!("({})", list(&mut parts.iter())),
         ValueType::Record(fields) => format!("({})", list(&mut fields.iter().map(|(_, ty)| ty))),
+        ValueType::Array(DimType::Jagged, element) => format!("[?{}]", type_text(element)),
         ValueType::Array(_, element) => format!("[{}]", type_text(element)),
         ValueType::Sum(sum) => {
             let constructor = |constructor: &Constructor| {
@@ -85,7 +86,7 @@ impl<'t> Reader<'t> {
     fn word(&mut self) -> Option<&'t str> {
         let end = self
             .rest
-            .find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '\''))
+            .find(|c: char| !(c.is_alphanumeric() || "_'#".contains(c)))
             .unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at_checked(end)?;
         self.rest = rest;
@@ -104,10 +105,12 @@ impl<'t> Reader<'t> {
             return Some(ValueType::Tuple(parts));
         }
         if self.take("[") {
+            let dim = match self.take("?") {
+                true => DimType::Jagged,
+                false => DimType::Unknown,
+            };
             let element = self.ty()?;
-            return self
-                .take("]")
-                .then(|| ValueType::array(DimType::Unknown, element));
+            return self.take("]").then(|| ValueType::array(dim, element));
         }
         if self.take("{") {
             return self.sum();
@@ -152,7 +155,9 @@ mod tests {
             "()",
             "(i32, [bool])",
             "[[(u8, f64)]]",
+            "[([?[f32]], i32)]",
             "{None; Some (i32, i32); Both f32 [i64]}",
+            "(i64, [{#Nil; #Cons f32 i64}])",
         ] {
             assert_eq!(parse_type(text).map(|ty| type_text(&ty)).as_deref(), Some(text));
         }

@@ -57,6 +57,24 @@ impl ValueType {
     pub fn array(dim: DimType, element: ValueType) -> ValueType {
         ValueType::Array(dim, Box::new(element))
     }
+
+    /// Whether there are rows of their own sizes.
+    pub fn has_rows(&self) -> bool {
+        match self {
+            ValueType::Scalar(_) | ValueType::Vector(..) | ValueType::Recursive(_) => false,
+            ValueType::Tuple(parts) => parts.iter().any(ValueType::has_rows),
+            ValueType::Record(fields) => fields.iter().any(|(_, field)| field.has_rows()),
+            ValueType::Array(DimType::Jagged, _) => true,
+            ValueType::Array(_, element) => element.has_rows(),
+            ValueType::Sum(sum) => {
+                let fields = sum
+                    .constructors
+                    .iter()
+                    .flat_map(|constructor| &constructor.fields);
+                fields.into_iter().any(ValueType::has_rows)
+            }
+        }
+    }
 }
 
 impl SumType {

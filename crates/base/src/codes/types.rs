@@ -178,7 +178,7 @@ Erroneous:
 Leave the annotation out, or use the variable in the outer signature too.
 ";
     FOREIGN_TYPE = "E0315", "a type that cannot be passed to C", "
-Foreign functions take and give numbers, booleans, tuples, records and arrays of them; not functions and not recursive data.
+Foreign functions take and give data of every type; not functions.
 
 Erroneous:
 

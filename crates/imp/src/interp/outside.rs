@@ -104,17 +104,17 @@ impl Machine<'_> {
             Shape::Tuple(parts) => parts
                 .iter()
                 .try_for_each(|part| self.slots(part, arguments, cells, frame, out)),
-            Shape::Rows(_) | Shape::Datum(..) => {
-                Err(RunError::Broken("values that are not passed outside".into()))
+            Shape::Datum(table, _) => self.slots(table, arguments, cells, frame, out),
+            Shape::Rows(element) => {
+                if let Some(rows) = cells {
+                    self.slot(ScalarType::I64, arguments.next(), Some(rows + 1), frame, out)?;
+                }
+                let total = self.size(arguments.next(), frame)?;
+                out.push(Slot::Size(total));
+                self.slots(element, arguments, Some(total), frame, out)
             }
             Shape::Array(_, element) => {
-                let size = match arguments.next() {
-                    Some(Argument::Value(size)) => self.expr(size, frame)?,
-                    _ => return Err(RunError::Broken("an array without a size".into())),
-                };
-                let Scalar::I64(size) = size else {
-                    return Err(RunError::Broken("a size that is none".into()));
-                };
+                let size = self.size(arguments.next(), frame)?;
                 out.push(Slot::Size(size));
                 let cells = cells.unwrap_or(1) * size;
                 self.slots(element, arguments, Some(cells), frame, out)
@@ -126,6 +126,16 @@ impl Machine<'_> {
                     .flatten()
                     .try_for_each(|field| self.slots(field, arguments, cells, frame, out))
             }
+        }
+    }
+
+    fn size(&mut self, argument: Option<&Argument>, frame: &Frame) -> Run<i64> {
+        match argument {
+            Some(Argument::Value(size)) => match self.expr(size, frame)? {
+                Scalar::I64(size) => Ok(size),
+                _ => Err(RunError::Broken("a size that is none".into())),
+            },
+            _ => Err(RunError::Broken("an array without a size".into())),
         }
     }
 

@@ -125,6 +125,11 @@ fn merged_type(ty: &Type, members: &[DataId], merged: DataId) -> Type {
     }
 }
 
+fn names_of(constructors: &[ConstructorDef]) -> Vec<Name> {
+    let names = constructors.iter().map(|constructor| constructor.name.clone());
+    names.collect()
+}
+
 /// The data types that a type mentions.
 fn mentioned(ty: &Type, found: &mut Vec<DataId>) {
     match ty {
@@ -205,9 +210,14 @@ impl Crosser {
                 return bug("a data type that is not there", self.span);
             };
             names.push(def.name.clone());
+            let constructors_so_far: Vec<Name> = names_of(&constructors);
             constructors.extend(def.constructors.iter().map(|constructor| {
+                let taken = constructors_so_far.contains(&constructor.name);
                 ConstructorDef {
-                    name: Name::from(format!("{}_{number}", constructor.name)),
+                    name: match taken {
+                        true => Name::from(format!("{}_{number}", constructor.name)),
+                        false => constructor.name.clone(),
+                    },
                     fields: constructor
                         .fields
                         .iter()

@@ -1,5 +1,7 @@
 //! What reaches outside of the program: C functions, and `trace`.
 
+mod columns;
+
 use super::bodies::coerce;
 use super::types::held;
 use super::{Item, Translator, name_of};
@@ -18,12 +20,12 @@ impl Translator<'_> {
             Ok(ty) => ty,
             Err(what) => return refuse(format!("`trace` of {what}"), self.span),
         };
+        let held = self.held(value)?;
         let mut nats = Vec::new();
-        sizes_in(&self.data_of(value)?, &mut nats);
-        let value = self.value(value)?;
+        let passed = self.passed(held.clone(), &mut nats)?;
         let trace = Phrase::prim(Prim::Trace(label.clone(), Box::new(ty)), nats, vec![]);
-        self.push(trace.app(value.clone()));
-        self.bind_one(pattern, exp, value)
+        self.push(trace.app(passed));
+        self.bind_one_held(pattern, exp, held)
     }
 
     /// A call of a C function. Arrays come in a cell, since the function says how large they are; sizes that types know are
@@ -44,37 +46,54 @@ impl Translator<'_> {
         };
         let (mut nats, mut values) = (Vec::new(), Vec::new());
         for arg in args {
-            sizes_in(&self.data_of(arg)?, &mut nats);
-            values.push(self.value(arg)?);
+            let held = self.held(arg)?;
+            values.push(self.passed(held, &mut nats)?);
         }
+        let result = function.result.clone();
         let call = Phrase::prim(Prim::Foreign(Box::new(function)), nats, vec![]).apply(values);
-        let given = self.pattern_data(pattern, exp)?.values();
-        let ([bound], [data]) = (pattern.values.as_slice(), given.as_slice()) else {
+        let given = self.pattern_data(pattern, exp)?.layouts;
+        let ([bound], [layout]) = (pattern.values.as_slice(), given.as_slice()) else {
             return bug("a foreign function that gives several values", self.span);
         };
+        if layout.has_rows() {
+            return self.rows_given(call, &result, layout, pattern);
+        }
+        let data = &layout.data();
         let mut wanted = Vec::new();
         sizes_in(data, &mut wanted);
         if wanted.is_empty() {
             let place = self.new_var(&bound.var.name, data);
             self.push(call.app(place.clone().writer()));
+            self.check_tags(&result, layout, &place.clone().reader(), &[])?;
             self.bind_value(&bound.var, data, place.reader());
             return Ok(());
         }
         let own: Vec<Name> = wanted.iter().map(|_| self.fresh("k")).collect();
-        let cell_data = Data::Some(own.clone(), Box::new(with_sizes(data, &mut own.iter().cloned())));
+        let cell_data = Data::Some(
+            own.clone(),
+            Box::new(columns::with_given_sizes(
+                data,
+                &mut own.iter().cloned().map(Nat::var),
+            )),
+        );
         let cell = self.new_var(&bound.var.name, &cell_data);
         self.push(call.app(cell.clone().writer()));
-        self.take_from_cell(pattern, cell.reader(), cell_data, &wanted)
+        let wanted: Vec<Option<Nat>> = wanted.into_iter().map(Some).collect();
+        let (contents, from, _) = self.open_given(pattern, cell.reader(), cell_data, &wanted);
+        let found = coerce(&from, data, contents);
+        self.check_tags(&result, layout, &found, &[])?;
+        self.bind_value(&bound.var, data, found);
+        Ok(())
     }
 
-    /// Binds the value in a cell, whose sizes are these.
-    fn take_from_cell(
+    /// Opens what a function gave; gives the contents with their type and sizes. Sizes that the program knows are compared with these.
+    fn open_given(
         &mut self,
         pattern: &Pattern,
         cell: Phrase,
         cell_data: Data,
-        wanted: &[Nat],
-    ) -> Lowering<()> {
+        wanted: &[Option<Nat>],
+    ) -> (Phrase, Data, Vec<Name>) {
         let contents = self.fresh("given");
         let mut sizes = Vec::new();
         let mut checks = Vec::new();
@@ -82,7 +101,7 @@ impl Translator<'_> {
             let chosen = pattern
                 .context
                 .iter()
-                .find(|var| nat.as_var() == Some(&name_of(var)));
+                .find(|var| nat.as_ref().and_then(Nat::as_var) == Some(&name_of(var)));
             sizes.push(match chosen {
                 Some(var) if !sizes.contains(&name_of(var)) => {
                     self.values
@@ -91,7 +110,7 @@ impl Translator<'_> {
                 }
                 _ => {
                     let name = self.fresh("k");
-                    checks.push((nat.clone(), Nat::var(name.clone())));
+                    checks.extend(nat.clone().map(|nat| (nat, Nat::var(name.clone()))));
                     name
                 }
             });
@@ -100,18 +119,13 @@ impl Translator<'_> {
         self.items.push(Item::Open {
             cell,
             data: cell_data,
-            sizes,
+            sizes: sizes.clone(),
             contents: contents.clone(),
         });
         for (wanted, found) in checks {
             self.same_size(&wanted, &found);
         }
-        for value in &pattern.values {
-            let data = self.data(&value.ty)?;
-            let found = coerce(&from, &data, Phrase::Var(contents.clone()));
-            self.bind_value(&value.var, &data, found);
-        }
-        Ok(())
+        (Phrase::Var(contents), from, sizes)
     }
 }
 
@@ -122,28 +136,11 @@ pub(crate) fn foreign_type(program: &Program, def: &ForeignDef) -> Result<Foreig
     let [result] = def.result.types.as_slice() else {
         return Err("several results".into());
     };
-    let function = ForeignType {
+    Ok(ForeignType {
         name: def.name.clone(),
         params,
         result: border(program, result)?,
-    };
-    for ty in function.params.iter().chain([&function.result]) {
-        if !passes_to_c(ty) {
-            return Err(format!("a value of type `{ty}`"));
-        }
-    }
-    Ok(function)
-}
-
-/// Whether C has something to pass values of a type as.
-fn passes_to_c(ty: &ValueType) -> bool {
-    match ty {
-        ValueType::Scalar(_) => true,
-        ValueType::Tuple(parts) => parts.iter().all(passes_to_c),
-        ValueType::Record(fields) => fields.iter().all(|(_, field)| passes_to_c(field)),
-        ValueType::Array(_, element) => passes_to_c(element),
-        ValueType::Vector(..) | ValueType::Sum(_) | ValueType::Recursive(_) => false,
-    }
+    })
 }
 
 /// A type that values cross the border at, or why there is none.
@@ -165,7 +162,7 @@ fn chosen_sizes(ty: ValueType) -> ValueType {
 }
 
 /// The sizes of all arrays in a type, in order.
-fn sizes_in(data: &Data, sizes: &mut Vec<Nat>) {
+pub(super) fn sizes_in(data: &Data, sizes: &mut Vec<Nat>) {
     match data {
         Data::Array(size, element) => {
             sizes.push(size.clone());
@@ -173,17 +170,5 @@ fn sizes_in(data: &Data, sizes: &mut Vec<Nat>) {
         }
         Data::Tuple(parts) => parts.iter().for_each(|part| sizes_in(part, sizes)),
         Data::Scalar(_) | Data::Index(_) | Data::Vector(..) | Data::Some(..) | Data::Var(_) => {}
-    }
-}
-
-/// The same type with other sizes.
-fn with_sizes(data: &Data, sizes: &mut impl Iterator<Item = Name>) -> Data {
-    match data {
-        Data::Array(size, element) => {
-            let size = sizes.next().map_or_else(|| size.clone(), Nat::var);
-            Data::array(size, with_sizes(element, sizes))
-        }
-        Data::Tuple(parts) => Data::Tuple(parts.iter().map(|part| with_sizes(part, sizes)).collect()),
-        other => other.clone(),
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn subtract(left: Phrase, right: Phrase) -> Phrase {
     }
 }
 
-fn row_bounds(begin: Phrase, end: Phrase) -> Phrase {
+pub(crate) fn row_bounds(begin: Phrase, end: Phrase) -> Phrase {
     build::tuple(&[I64, I64], vec![begin, end])
 }
 
@@ -44,13 +44,13 @@ pub(crate) fn element_at(pool: &Pool, at: Phrase) -> Phrase {
 
 /// What conversion is inside of: one value, or that many at once, as the elements of one array.
 #[derive(Clone)]
-enum Space {
+pub(crate) enum Space {
     One,
     Many(Nat),
 }
 
 impl Space {
-    fn data(&self, data: Data) -> Data {
+    pub(crate) fn data(&self, data: Data) -> Data {
         match self {
             Space::One => data,
             Space::Many(count) => Data::array(count.clone(), data),
@@ -58,10 +58,32 @@ impl Space {
     }
 
     /// The elements of arrays of that size here.
-    fn times(&self, size: &Nat) -> Nat {
+    pub(crate) fn times(&self, size: &Nat) -> Nat {
         match self {
             Space::One => size.clone(),
             Space::Many(count) => count * size,
+        }
+    }
+
+    /// One component of tuples here.
+    pub(crate) fn component(&self, at: usize, datas: &[Data], data: Phrase) -> Phrase {
+        match self {
+            Space::One => build::get(at, datas, data),
+            Space::Many(count) => {
+                let unzip = Prim::Unzip(at, datas.len());
+                Phrase::prim(unzip, vec![count.clone()], datas.to_vec()).app(data)
+            }
+        }
+    }
+
+    /// Tuples of components here.
+    pub(crate) fn tuple(&self, datas: &[Data], parts: Vec<Phrase>) -> Phrase {
+        match self {
+            Space::One => build::tuple(datas, parts),
+            Space::Many(count) => {
+                let zip = Prim::Zip(datas.len());
+                Phrase::prim(zip, vec![count.clone()], datas.to_vec()).apply(parts)
+            }
         }
     }
 }
@@ -172,21 +194,10 @@ impl Translator<'_> {
         );
         let mut parts = Vec::new();
         for (at, (from, to)) in from.iter().zip(to).enumerate() {
-            let part = match space {
-                Space::One => build::get(at, &from_datas, data.clone()),
-                Space::Many(count) => {
-                    let unzip = Prim::Unzip(at, from_datas.len());
-                    Phrase::prim(unzip, vec![count.clone()], from_datas.clone()).app(data.clone())
-                }
-            };
+            let part = space.component(at, &from_datas, data.clone());
             parts.push(self.converted(space, (from, to), &part, pools, made)?);
         }
-        Ok(match space {
-            Space::One => build::tuple(&to_datas, parts),
-            Space::Many(count) => {
-                Phrase::prim(Prim::Zip(to_datas.len()), vec![count.clone()], to_datas).apply(parts)
-            }
-        })
+        Ok(space.tuple(&to_datas, parts))
     }
 
     /// Adds a pool, and the pools of the rows in it behind it.
@@ -532,7 +543,7 @@ impl Translator<'_> {
 }
 
 /// Arrays of that size, here, as one array.
-fn joined(space: &Space, size: &Nat, element: &Data, data: Phrase) -> Phrase {
+pub(crate) fn joined(space: &Space, size: &Nat, element: &Data, data: Phrase) -> Phrase {
     match space {
         Space::One => data,
         Space::Many(count) => {
@@ -543,7 +554,7 @@ fn joined(space: &Space, size: &Nat, element: &Data, data: Phrase) -> Phrase {
 }
 
 /// One array as arrays of that size, here.
-fn split(space: &Space, size: &Nat, element: &Data, data: Phrase) -> Phrase {
+pub(crate) fn split(space: &Space, size: &Nat, element: &Data, data: Phrase) -> Phrase {
     match space {
         Space::One => data,
         Space::Many(count) => {

@@ -6,7 +6,8 @@ use super::expressions::index_expr;
 use crate::error::Lowering;
 use almach_base::Name;
 use almach_dpia::{Data, Instance, Phrase, PhraseType, instance_type};
-use almach_imp::{Argument, Index, Stmt};
+use almach_imp::interface::{Shape, Slot};
+use almach_imp::{Argument, Stmt};
 use almach_value::{ForeignType, ValueType};
 
 impl Generator<'_> {
@@ -22,7 +23,8 @@ impl Generator<'_> {
         let [data] = types.as_slice() else {
             return self.bug("a trace of several values");
         };
-        let arguments = self.pass_slots(data, value, &mut call)?;
+        let mut sizes = self.sizes_passed(instance).into_iter();
+        let arguments = self.pass_slots((ty, data), value, &mut sizes, &mut call)?;
         self.emit(Stmt::Trace {
             label: label.clone(),
             ty: Box::new(ty.clone()),
@@ -43,18 +45,18 @@ impl Generator<'_> {
             return self.bug("a foreign function without a place for its result");
         };
         let mut slots = Vec::new();
-        for (data, value) in types.iter().zip(values) {
-            slots.extend(self.pass_slots(data, value, &mut call)?);
+        let mut sizes = self.sizes_passed(instance).into_iter();
+        for ((ty, data), value) in function.params.iter().zip(&types).zip(values) {
+            slots.extend(self.pass_slots((ty, data), value, &mut sizes, &mut call)?);
         }
         self.pass_out(&result, acceptor, &mut call)?;
         let mut passed = std::mem::take(&mut call.arguments).into_iter();
-        match &result {
-            Data::Some(names, body) => {
-                let sizes: Vec<Argument> = passed.by_ref().take(names.len()).collect();
-                interleave(body, &mut sizes.into_iter(), &mut passed, &mut slots);
-            }
-            plain => interleave(plain, &mut std::iter::empty(), &mut passed, &mut slots),
-        }
+        let sizes: Vec<Argument> = match &result {
+            Data::Some(names, _) => passed.by_ref().take(names.len()).collect(),
+            _ => Vec::new(),
+        };
+        let order = self.slots_of(&function.result)?;
+        interleave(&order, &mut sizes.into_iter(), &mut passed, &mut slots);
         self.emit(Stmt::Foreign {
             function: Box::new(function.clone()),
             arguments: slots,
@@ -81,55 +83,47 @@ impl Generator<'_> {
         Ok((types, acceptor))
     }
 
-    fn pass_slots(&mut self, data: &Data, value: &Phrase, call: &mut Call) -> Lowering<Vec<Argument>> {
+    /// The slots of one value; `sizes` are what is left of those of all values.
+    fn pass_slots(
+        &mut self,
+        (ty, data): (&ValueType, &Data),
+        value: &Phrase,
+        sizes: &mut dyn Iterator<Item = Argument>,
+        call: &mut Call,
+    ) -> Lowering<Vec<Argument>> {
         self.pass_in(data, value, call)?;
         let leaves = std::mem::take(&mut call.arguments);
-        let mut sizes = Vec::new();
-        self.sizes_passed(data, &mut sizes);
         let mut slots = Vec::new();
-        interleave(data, &mut sizes.into_iter(), &mut leaves.into_iter(), &mut slots);
+        interleave(&self.slots_of(ty)?, sizes, &mut leaves.into_iter(), &mut slots);
         Ok(slots)
     }
 
-    fn sizes_passed(&self, data: &Data, sizes: &mut Vec<Argument>) {
-        match data {
-            Data::Array(size, element) => {
-                let size: Index = self.simplify(size);
-                sizes.push(Argument::Value(index_expr(size)));
-                self.sizes_passed(element, sizes);
-            }
-            Data::Tuple(parts) => parts.iter().for_each(|part| self.sizes_passed(part, sizes)),
-            Data::Scalar(_) | Data::Index(_) | Data::Vector(..) | Data::Some(..) | Data::Var(_) => {}
+    /// The sizes that a primitive has been given, in the order of the slots.
+    fn sizes_passed(&self, instance: &Instance) -> Vec<Argument> {
+        let sizes = instance.nats.iter();
+        let sizes = sizes.map(|size| Argument::Value(index_expr(self.simplify(&self.size(size)))));
+        sizes.collect()
+    }
+
+    fn slots_of(&self, ty: &ValueType) -> Lowering<Vec<Slot>> {
+        match Shape::of(ty) {
+            Some(shape) => Ok(shape.slots()),
+            None => self.bug(format!("a value of type `{ty}` has no slots")),
         }
     }
 }
 
-/// Sizes and leaves in the order of slots: every array's size before what it holds.
+/// Sizes and leaves in the order of slots.
 fn interleave(
-    data: &Data,
+    order: &[Slot],
     sizes: &mut dyn Iterator<Item = Argument>,
     leaves: &mut dyn Iterator<Item = Argument>,
     slots: &mut Vec<Argument>,
 ) {
-    fn walk(
-        data: &Data,
-        in_array: bool,
-        sizes: &mut dyn Iterator<Item = Argument>,
-        leaves: &mut dyn Iterator<Item = Argument>,
-        slots: &mut Vec<Argument>,
-    ) {
-        match data {
-            Data::Vector(width, _) if !in_array => slots.extend(leaves.take(*width as usize)),
-            Data::Scalar(_) | Data::Index(_) | Data::Vector(..) => slots.extend(leaves.next()),
-            Data::Tuple(parts) => parts
-                .iter()
-                .for_each(|part| walk(part, in_array, sizes, leaves, slots)),
-            Data::Array(_, element) => {
-                slots.extend(sizes.next());
-                walk(element, true, sizes, leaves, slots);
-            }
-            Data::Some(..) | Data::Var(_) => {}
-        }
+    for slot in order {
+        slots.extend(match slot {
+            Slot::Size => sizes.next(),
+            Slot::Scalar(_) | Slot::Buffer(_) => leaves.next(),
+        });
     }
-    walk(data, false, sizes, leaves, slots);
 }

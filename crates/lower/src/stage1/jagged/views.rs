@@ -183,30 +183,14 @@ impl Translator<'_> {
         let offsets = self.let_exp("offsets", &Data::array(count.clone(), I64), offsets);
         let (array, total, element) = self.array(&array)?;
         let rows = &count - &Nat::one();
-        let i64 = ScalarType::I64;
-        let at = |index: Phrase| {
-            build::idx(
-                count.clone(),
-                I64,
-                offsets.clone(),
-                build::to_index(count.clone(), index),
-            )
-        };
-        let some = binary(BinOp::Gt, i64, build::nat_value(count.clone()), int(0));
+        let some = binary(
+            BinOp::Gt,
+            ScalarType::I64,
+            build::nat_value(count.clone()),
+            int(0),
+        );
         self.check(some, Failure::BadOffsets, vec![]);
-        let first = binary(BinOp::Eq, i64, at(int(0)), int(0));
-        self.check(first, Failure::BadOffsets, vec![]);
-        let last = at(build::nat_value(rows.clone()));
-        let last = binary(BinOp::Eq, i64, last, build::nat_value(total.clone()));
-        self.check(last, Failure::BadOffsets, vec![]);
-        let i = self.fresh("i");
-        let index = build::of_index(rows.clone(), Phrase::Var(i.clone()));
-        let rises = binary(BinOp::Le, i64, at(index.clone()), at(add(index, int(1))));
-        let body = self.block(|this| {
-            this.check(rises, Failure::BadOffsets, vec![]);
-            Ok(())
-        })?;
-        self.push(build::for_loop(rows.clone(), i, body));
+        self.offsets_are_good(&count, &rows, &total, &offsets)?;
         let from = |begin: i64| {
             let nats = vec![count.clone(), rows.clone()];
             Phrase::prim(Prim::Slice, nats, vec![I64]).apply([int(begin), int(1), offsets.clone()])
@@ -225,5 +209,38 @@ impl Translator<'_> {
             packed: array.packed,
         };
         self.bind_one_held(pattern, exp, value)
+    }
+
+    /// The `count` offsets of that many rows start at 0, do not fall, and end at `total`.
+    pub(crate) fn offsets_are_good(
+        &mut self,
+        count: &Nat,
+        rows: &Nat,
+        total: &Nat,
+        offsets: &Phrase,
+    ) -> Lowering<()> {
+        let i64 = ScalarType::I64;
+        let at = |index: Phrase| {
+            build::idx(
+                count.clone(),
+                I64,
+                offsets.clone(),
+                build::to_index(count.clone(), index),
+            )
+        };
+        let first = binary(BinOp::Eq, i64, at(int(0)), int(0));
+        self.check(first, Failure::BadOffsets, vec![]);
+        let last = at(build::nat_value(rows.clone()));
+        let last = binary(BinOp::Eq, i64, last, build::nat_value(total.clone()));
+        self.check(last, Failure::BadOffsets, vec![]);
+        let i = self.fresh("i");
+        let index = build::of_index(rows.clone(), Phrase::Var(i.clone()));
+        let rises = binary(BinOp::Le, i64, at(index.clone()), at(add(index, int(1))));
+        let body = self.block(|this| {
+            this.check(rises, Failure::BadOffsets, vec![]);
+            Ok(())
+        })?;
+        self.push(build::for_loop(rows.clone(), i, body));
+        Ok(())
     }
 }
