@@ -101,8 +101,8 @@ fn actual(case: &Case) -> String {
     text.replace(&folder.path().display().to_string(), "FOLDER")
 }
 
-/// A bug of the compiler, and a source file of more than 4 GiB.
-const OUT_OF_REACH: [&str; 2] = ["E9999", "E0119"];
+/// A bug of the compiler, a source file of more than 4 GiB, and what only Core that nobody's source becomes asks of back ends.
+const OUT_OF_REACH: [&str; 3] = ["E9999", "E0119", "E0690"];
 
 /// The golden texts of the parser, the type checker and elaboration, which their own tests compare.
 fn other_golden_files() -> String {

@@ -4,6 +4,8 @@
 //! number: -1, 0, 1, or 2 where a NaN makes the values neither less, equal nor greater. Arrays are ordered like words in
 //! a dictionary; different constructors in the order they are declared in.
 
+mod tables;
+
 use crate::emit::i64_atom;
 use crate::errors::{bug, ill_typed};
 use crate::statics::Static;
@@ -270,6 +272,9 @@ impl<'a> Elaborator<'a> {
         match (&left.ty, kind) {
             (Type::Array(..), Comparison::Equal) => self.equal_arrays(a, b, span),
             (Type::Array(..), Comparison::Order) => self.order_arrays(a, b, span),
+            (Type::Data(data), Comparison::Equal) if self.refers_to_itself(*data, span)? => {
+                self.equal_unfoldings(*data, a, b, span)
+            }
             (Type::Data(data) | Type::Node(data), _) => self.compare_data(kind, *data, a, b, span),
             (Type::Scalar(_) | Type::Vector(..) | Type::Tuple(_), _) => {
                 Err(bug(span, "a function to compare values that need none"))

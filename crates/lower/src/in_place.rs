@@ -91,8 +91,103 @@ fn block(stmts: &mut Vec<Stmt>, whole: &Whole) {
         blocks_mut(stmt).into_iter().for_each(|inner| block(inner, whole));
         if let Stmt::For { body, .. } | Stmt::While { body, .. } = stmt {
             update_in_place(body, whole);
+            update_under_test(body, whole);
         }
     }
+}
+
+/// The body of a `while` makes the next state under its test, and takes it under the same test:
+///
+/// ```text
+/// go = …                                          go = …
+/// if go { copy next[0] = state[0] for n …  }      if go { state[i] = v }
+/// if go { swap state, next }               ~~>
+/// ```
+fn update_under_test(body: &mut Vec<Stmt>, whole: &Whole) {
+    let mut at = 0;
+    while at + 1 < body.len() {
+        let pair = (body.get(at), body.get(at + 1));
+        let both = match pair {
+            (Some(first), Some(second)) => under_one_test(first, second),
+            _ => None,
+        };
+        match both {
+            Some(both) => {
+                body.splice(at..at + 2, [both]);
+            }
+            None => at += 1,
+        }
+    }
+    for at in 0..body.len() {
+        let elsewhere: Vec<Stmt> = body
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != at)
+            .map(|(_, stmt)| stmt.clone())
+            .collect();
+        if let Some(Stmt::If { then, otherwise, .. }) = body.get_mut(at)
+            && otherwise.is_empty()
+        {
+            let mut updated = then.clone();
+            update_in_place(&mut updated, whole);
+            // What would be the next state is nobody else's.
+            let gone = |name: &Name| {
+                let swaps = |stmts: &[Stmt]| {
+                    stmts
+                        .iter()
+                        .any(|stmt| matches!(stmt, Stmt::Swap(_, next) if next == name))
+                };
+                swaps(then) && !swaps(&updated)
+            };
+            let shared = elsewhere.iter().any(|stmt| {
+                let nexts = then.iter().filter_map(|stmt| match stmt {
+                    Stmt::Swap(_, next) => Some(next),
+                    _ => None,
+                });
+                nexts.into_iter().any(|next| gone(next) && mentions(stmt, next))
+            });
+            if !shared {
+                *then = updated;
+            }
+        }
+    }
+}
+
+/// Two statements under the same test, which the first does not change, as one.
+fn under_one_test(first: &Stmt, second: &Stmt) -> Option<Stmt> {
+    let tested = |stmt: &Stmt| match stmt {
+        Stmt::If {
+            condition: Expr::Var(test),
+            then,
+            otherwise,
+        } if otherwise.is_empty() => Some((test.clone(), then.clone())),
+        _ => None,
+    };
+    let ((test, mut then), (same, more)) = (tested(first)?, tested(second)?);
+    if test != same || then.iter().any(|stmt| assigns(stmt, &test)) {
+        return None;
+    }
+    then.extend(more);
+    Some(Stmt::If {
+        condition: Expr::Var(test),
+        then,
+        otherwise: Vec::new(),
+    })
+}
+
+/// Whether a statement may change a variable.
+fn assigns(stmt: &Stmt, var: &Name) -> bool {
+    let here = match stmt {
+        Stmt::Assign { name, .. } => name == var,
+        Stmt::Call { arguments, .. } | Stmt::Foreign { arguments, .. } => arguments
+            .iter()
+            .any(|argument| matches!(argument, Argument::Out(name) if name == var)),
+        Stmt::Reserve { .. } | Stmt::Atomic { .. } | Stmt::Await { .. } => true,
+        _ => false,
+    };
+    here || blocks(stmt)
+        .into_iter()
+        .any(|block| block.iter().any(|stmt| assigns(stmt, var)))
 }
 
 /// `buffer t; alloc t; …t…; copy d = t; free t` becomes `…d…`, where nothing else happens to `d` meanwhile.
