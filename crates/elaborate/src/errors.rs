@@ -6,6 +6,7 @@ use almach_base::codes::bugs::COMPILER_BUG;
 use almach_base::codes::concreteness::{
     ENDLESS_DATA, ENDLESS_SPECIALISATION, FUNCTION_FROM_RECURSION, FUNCTION_IN_LOOP, LITERAL_OUT_OF_RANGE,
 };
+use almach_base::codes::sizes::UNSOLVED_SIZE;
 use almach_base::{Diagnostic, Name, Span};
 use almach_core::typing::TypeError;
 use almach_types::tree::{DataDef, Def};
@@ -21,6 +22,15 @@ pub(crate) fn bug(span: Span, what: impl Into<String>) -> Box<Diagnostic> {
             format!("compiler bug during elaboration: {what}"),
         )
         .label("while elaborating this"),
+    )
+}
+
+/// A size that is used where no argument has told it: `n` of an entry that takes a `[n * n]f32`.
+pub(crate) fn untold_size(span: Span) -> Box<Diagnostic> {
+    Box::new(
+        Diagnostic::error(UNSOLVED_SIZE, span, "no argument tells this size")
+            .label("used here")
+            .help("make it a parameter of type `i64`, or let an array have it as its size alone"),
     )
 }
 

@@ -1,7 +1,7 @@
 //! Expressions.
 
 use crate::conform::{Place, Sizes};
-use crate::errors::bug;
+use crate::errors::{bug, untold_size};
 use crate::join::Branch;
 use crate::literal;
 use crate::statics::{Closure, DefAt, Env, Function, Home, Scope, Static};
@@ -91,7 +91,7 @@ impl<'a> Elaborator<'a> {
             },
             ExprKind::Size(size) => match self.eval_size(size, env, span)? {
                 Some(size) => Ok(Static::Size(size)),
-                None => Err(bug(span, "a size that nothing tells")),
+                None => Err(untold_size(span)),
             },
             ExprKind::Global(..) | ExprKind::LocalFunction(..) | ExprKind::Foreign(..) => {
                 self.reference(expr, env)

@@ -1,20 +1,30 @@
-//! Programs about a recursive type of their own: built by constructors, by `build`, by `foreach`, and taken as arguments.
+//! Programs about a recursive type of their own: built by constructors, by `build`, by `foreach`, and taken as arguments. Some have a
+//! second type, and the two refer to each other.
 //!
 //! References only go to nodes that come later (in `build`) or that a node refers to already (in `foreach`), so that no datum is
-//! cyclic and every walk ends.
+//! cyclic and every walk ends; but for rings, which are only compared, counted and given as results.
 
 use super::{Floats, Generator, Program, Scale};
 use crate::tree::{Node, Ty};
 use almach_value::ScalarType;
 use std::fmt::Write;
 
-/// A constructor: scalar fields, arrays of scalars, references, then arrays of references.
+/// A constructor: scalar fields, arrays of scalars, references, arrays of references, then data of the other type.
 struct Constructor {
     scalars: Vec<ScalarType>,
     arrays: Vec<ScalarType>,
     references: usize,
     forests: usize,
+    woods: usize,
 }
+
+/// The other type of the group.
+const WOOD: &str = "data Wood@ = W0@ | W1@ i64 Tree@ Wood@\n";
+const FOLD_WOOD: &str = "def rec fold_wood@ (w: Wood@): i64 =
+  case w of
+  | W0@ -> 1
+  | W1@ x t rest -> x * 31 + 3 * fold@ t + 5 * fold_wood@ rest
+";
 
 impl Constructor {
     fn scalar_names(&self) -> Vec<String> {
@@ -33,13 +43,18 @@ impl Constructor {
         (0..self.forests).map(|at| format!("f{at}")).collect()
     }
 
-    /// `T1@ x0 a0 r0 r1 f0`.
+    fn wood_names(&self) -> Vec<String> {
+        (0..self.woods).map(|at| format!("w{at}")).collect()
+    }
+
+    /// `T1@ x0 a0 r0 r1 f0 w0`.
     fn pattern(&self, number: usize) -> String {
         let mut names = vec![name(number)];
         names.extend(self.scalar_names());
         names.extend(self.array_names());
         names.extend(self.reference_names());
         names.extend(self.forest_names());
+        names.extend(self.wood_names());
         names.join(" ")
     }
 }
@@ -50,6 +65,14 @@ fn name(number: usize) -> String {
 
 const LARGEST: usize = 9;
 
+/// Which nodes a `build` refers to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Referring {
+    ToLater,
+    /// Onwards, and from the last to the first.
+    Around,
+}
+
 impl Generator {
     pub(super) fn data_program(&mut self) -> Program {
         let mut constructors = vec![Constructor {
@@ -57,19 +80,27 @@ impl Generator {
             arrays: self.array_fields(),
             references: 0,
             forests: 0,
+            woods: 0,
         }];
+        let is_group = self.rng.chance(30);
         for _ in 0..1 + self.rng.below(3) {
             constructors.push(Constructor {
                 scalars: (0..self.rng.below(3)).map(|_| self.scalar_type()).collect(),
                 arrays: self.array_fields(),
                 references: 1 + self.rng.below(2),
                 forests: usize::from(self.rng.below(3) == 0),
+                woods: usize::from(is_group && self.rng.chance(60)),
             });
         }
         let mut definitions = declaration(&constructors);
+        if constructors.iter().any(|constructor| constructor.woods > 0) {
+            definitions.push_str(WOOD);
+            definitions.push_str(FOLD_WOOD);
+        }
         definitions.push_str(&self.grow(&constructors));
         definitions.push_str(&fold(&constructors));
-        definitions.push_str(&self.built(&constructors));
+        definitions.push_str(&self.built(&constructors, Referring::ToLater));
+        definitions.push_str(&self.built(&constructors, Referring::Around));
         for at in 0..2 {
             let text = self.each(&constructors, at);
             definitions.push_str(&text);
@@ -117,7 +148,11 @@ impl Generator {
         let datum = self.datum(3);
         let other = self.datum(2);
         let head = "(t: Tree@) (n: i64) (seed: i64)";
-        let (result, body) = match self.rng.below(7) {
+        let ring = format!(
+            "ring@ ({}) seed",
+            self.rng.pick(&["n", "n % 3", "n * 2 + 1"]).unwrap_or(&"n")
+        );
+        let (result, body) = match self.rng.below(11) {
             0 => ("i64", format!("fold@ ({datum})")),
             1 => ("Tree@", datum),
             2 => ("(Tree@, i64)", format!("({datum}, fold@ ({other}))")),
@@ -132,6 +167,22 @@ impl Generator {
             5 => (
                 "[]Tree@",
                 format!("map (\\i -> let seed = seed + i in {datum}) (iota (n % 4))"),
+            ),
+            6 => (
+                "(bool, bool)",
+                format!("({datum} == {other}, {ring} == ring@ n seed)"),
+            ),
+            7 => (
+                "[]bool",
+                format!("map (\\i -> ({ring} == ring@ i seed) != (each0@ ({datum}) == {other})) (iota n)"),
+            ),
+            8 => (
+                "(bool, i64, i64)",
+                format!("let d = each0@ ({ring}) in (d == {ring}, length (nodes d), root_of d)"),
+            ),
+            9 => (
+                "(Tree@, []Tree@)",
+                format!("({ring}, map (\\i -> ring@ i seed) (iota (n % 3)))"),
             ),
             _ => (
                 "(i64, i64)",
@@ -203,6 +254,9 @@ impl Generator {
                     _ => "(replicate (seed % 3) half)".into(),
                 });
             }
+            for _ in 0..constructor.woods {
+                fields.push(self.wood("half", "seed"));
+            }
             let made = fields.join(" ");
             let _ = match last {
                 true => writeln!(text, "{made}"),
@@ -217,11 +271,28 @@ impl Generator {
         text
     }
 
-    /// By `build`, all nodes at once: a node refers to later ones, the last ones to none.
-    fn built(&mut self, constructors: &[Constructor]) -> String {
-        let mut text = String::from(
-            "def built@ (n: i64) (seed: i64): Tree@ =\n  build (n + 1) (seed % (n + 1)) (\\i ref ->\n    if i == n then ",
+    /// A datum of the other type around one of this.
+    fn wood(&mut self, tree: &str, from: &str) -> String {
+        match self.rng.below(3) {
+            0 => "W0@".into(),
+            1 => format!("(W1@ {from} ({tree}) W0@)"),
+            _ => format!("(W1@ {from} ({tree}) (W1@ ({from} + 1) ({tree}) W0@))"),
+        }
+    }
+
+    /// By `build`, all nodes at once: a node refers to later ones and the last ones to none, or all refer to each other.
+    fn built(&mut self, constructors: &[Constructor], referring: Referring) -> String {
+        let (function, last_node) = match referring {
+            Referring::ToLater => ("built@", "i == n"),
+            Referring::Around => ("ring@", "n < 0"),
+        };
+        let mut text = format!(
+            "def {function} (n: i64) (seed: i64): Tree@ =\n  build (n + 1) (seed % (n + 1)) (\\i ref ->\n    if {last_node} then ",
         );
+        let target = |from: &str| match referring {
+            Referring::ToLater => format!("(ref (min n ({from})))"),
+            Referring::Around => format!("(ref (({from}) % (n + 1)))"),
+        };
         if let Some(leaf) = constructors.first() {
             let mut values: Vec<String> = leaf.scalars.iter().map(|ty| self.scalar_of(*ty, "i")).collect();
             values.extend(leaf.arrays.iter().map(|ty| self.array_of(*ty, "i")));
@@ -233,13 +304,17 @@ impl Generator {
             fields.extend(constructor.scalars.iter().map(|ty| self.scalar_of(*ty, "i")));
             fields.extend(constructor.arrays.iter().map(|ty| self.array_of(*ty, "i")));
             for _ in 0..constructor.references {
-                fields.push(format!("(ref (min n (i + {})))", 1 + self.rng.below(3)));
+                fields.push(target(&format!("i + {}", 1 + self.rng.below(3))));
             }
             for _ in 0..constructor.forests {
                 let count = 2 + self.rng.below(3);
                 fields.push(format!(
-                    "(map (\\k -> ref (min n (i + 1 + k))) (iota ((i + seed) % {count})))"
+                    "(map (\\k -> {}) (iota ((i + seed) % {count})))",
+                    target("i + 1 + k")
                 ));
+            }
+            for _ in 0..constructor.woods {
+                fields.push(self.wood("grow@ (i % 2) (i + seed)", "i"));
             }
             let made = fields.join(" ");
             let _ = match last {
@@ -297,6 +372,13 @@ impl Generator {
                     _ => format!("(map f {forest})"),
                 });
             }
+            for wood in constructor.wood_names() {
+                fields.push(match self.rng.below(3) {
+                    0 => format!("(case {wood} of | W0@ -> W0@ | W1@ _ _ rest -> rest)"),
+                    1 => format!("(case {wood} of | W0@ -> W0@ | W1@ x t _ -> W1@ (x + 1) t {wood})"),
+                    _ => wood,
+                });
+            }
             let _ = writeln!(text, "    | #{} -> {}", constructor.pattern(at), fields.join(" "));
         }
         text
@@ -330,6 +412,12 @@ impl Generator {
             let values: Vec<String> = values.collect();
             fields.push(format!("[{}]", values.join(", ")));
         }
+        for _ in 0..constructor.woods {
+            let tree = self.literal_datum(constructors, depth - 1);
+            let wood = self.wood(&tree, "3");
+            // An argument is a value, not an expression.
+            fields.push(wood.replace("(3 + 1)", "4"));
+        }
         fields.join(" ")
     }
 
@@ -354,7 +442,7 @@ fn skips(constructors: &[Constructor]) -> String {
         let before = constructor.scalars.len() + constructor.arrays.len();
         fields.extend((0..before).map(|_| "_".to_string()));
         fields.push("next".into());
-        let behind = constructor.references + constructor.forests;
+        let behind = constructor.references + constructor.forests + constructor.woods;
         fields.extend((1..behind).map(|_| "_".to_string()));
         format!("| {} -> f next ", fields.join(" "))
     });
@@ -371,6 +459,7 @@ fn declaration(constructors: &[Constructor]) -> String {
             fields.extend(constructor.arrays.iter().map(|ty| format!("[]{}", ty.name())));
             fields.extend((0..constructor.references).map(|_| "Tree@".to_string()));
             fields.extend((0..constructor.forests).map(|_| "[]Tree@".to_string()));
+            fields.extend((0..constructor.woods).map(|_| "Wood@".to_string()));
             fields.join(" ")
         })
         .collect();
@@ -407,6 +496,9 @@ fn fold(constructors: &[Constructor]) -> String {
         for forest in constructor.forest_names() {
             let _ = write!(below, " + 11 * sum (map fold@ {forest}) + length {forest}");
         }
+        for wood in constructor.wood_names() {
+            let _ = write!(below, " + 13 * fold_wood@ {wood}");
+        }
         let _ = writeln!(
             text,
             "  | {} -> {}{below}",
@@ -416,7 +508,7 @@ fn fold(constructors: &[Constructor]) -> String {
     }
     text.push_str("def label@ t =\n  case t of\n");
     for (at, constructor) in constructors.iter().enumerate() {
-        let references = constructor.references + constructor.forests;
+        let references = constructor.references + constructor.forests + constructor.woods;
         let mut fields = vec![format!("#{}", name(at))];
         fields.extend(constructor.scalar_names());
         fields.extend(constructor.array_names());
