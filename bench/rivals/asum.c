@@ -24,9 +24,10 @@ static void run_almach(void) { CALL(asum, n, xs, &out); }
 static void run_almach_seq(void) { CALL(asum_seq, n, xs, &out); }
 
 static void run_plain(void) {
-  float sum = 0;
+  /* A float stops growing at 2^24 of these: sequential C needs a wider sum. */
+  double sum = 0;
   for (int64_t i = 0; i < n; i++) sum += fabsf(xs[i]);
-  out = sum;
+  out = (float)sum;
 }
 
 static void run_tuned(void) {
@@ -41,4 +42,4 @@ static double bytes(void) { return 4.0 * (double)n; }
 static double flops(void) { return (double)n; }
 
 VARIANTS
-const struct workload workload = {setup, error, 1e-1, bytes, flops, variants};
+const struct workload workload = {setup, error, 1e-2, bytes, flops, variants};

@@ -25,9 +25,10 @@ static void run_almach(void) { CALL(norm, n, xs, &out); }
 static void run_almach_seq(void) { CALL(norm_seq, n, xs, &out); }
 
 static void run_plain(void) {
-  float sum = 0;
-  for (int64_t i = 0; i < n; i++) sum += xs[i] * xs[i];
-  out = sqrtf(sum);
+  /* A float stops growing at 2^24 of these: sequential C needs a wider sum. */
+  double sum = 0;
+  for (int64_t i = 0; i < n; i++) sum += (double)(xs[i] * xs[i]);
+  out = (float)sqrt(sum);
 }
 
 static void run_tuned(void) {
@@ -42,4 +43,4 @@ static double bytes(void) { return 4.0 * (double)n; }
 static double flops(void) { return 2.0 * (double)n; }
 
 VARIANTS
-const struct workload workload = {setup, error, 1e-1, bytes, flops, variants};
+const struct workload workload = {setup, error, 1e-2, bytes, flops, variants};
