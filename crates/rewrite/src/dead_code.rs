@@ -9,11 +9,14 @@
 //! The errors of dead code go with it (design, section 1). What must stay: assertions, since they guard what follows
 //! them, arrays made of a size that is still used and may be negative, and whatever prints. An array of a `map` that its function does not use goes too, as long as one is left to tell the size.
 //!
+//! Parameters that recursive calls only pass on go ([`parameters`]).
+//!
 //! A size whose arrays are all gone becomes a result like any other: `let {n} = if c …` is `let n: i64 = if c …`.
 //!
-//! Removes: dead statements, results of branches, loops and maps, arguments of maps, functions. Introduces: nothing.
+//! Removes: dead statements, results of branches, loops and maps, arguments of maps, functions and their parameters. Introduces: nothing.
 //! Guarantees: everything left is used, prints, or asserts.
 
+mod parameters;
 mod prune;
 
 use crate::facts::{Facts, callees};
@@ -33,6 +36,7 @@ pub const PASS: Pass = Pass {
 
 pub fn run(mut program: Program, _: &mut Log) -> Program {
     remove_functions(&mut program);
+    parameters::run(&mut program);
     let facts = Facts::of(&program);
     for function in &mut program.functions {
         let mut sizes = Sizes(function.context.iter().cloned().collect());

@@ -1,0 +1,248 @@
+//! Parameters of functions that are used for nothing but to be passed on in recursive calls.
+//!
+//! ```text
+//! fun last {n} (t: List, k: i64, seed: i64): i64 = … last {n} (rest, k + 1, seed) …
+//! => fun last (t: List, k: i64): i64 = … last (rest, k + 1) …
+//! ```
+//!
+//! A size that is left, and no parameter has in its type, is a number like others: `{n} (k: i64)` is `(n: i64, k: i64)`.
+
+use almach_core::visit::{Walk, WalkMut, walk_exp, walk_exp_mut, walk_function_mut};
+use almach_core::{Atom, Exp, FunId, Function, Param, Program, Type, Var};
+use almach_value::ScalarType;
+use std::collections::HashSet;
+
+pub fn run(program: &mut Program) {
+    let entries: HashSet<FunId> = program.entries.iter().map(|entry| entry.function).collect();
+    let uses: Vec<Uses> = program.functions.iter().map(Uses::of).collect();
+    let live = live(program, &entries, uses);
+    let plans: Vec<Plan> = (0..)
+        .map(FunId)
+        .zip(program.functions.iter().zip(&live))
+        .map(|(id, (function, live))| match entries.contains(&id) {
+            true => Plan::keep(function),
+            false => Plan::of(function, live),
+        })
+        .collect();
+    if plans.iter().all(Plan::changes_nothing) {
+        return;
+    }
+    for (function, plan) in program.functions.iter_mut().zip(&plans) {
+        plan.apply(function);
+        walk_function_mut(&mut Calls(&plans), function);
+    }
+}
+
+/// The variables of each function that something needs.
+fn live(program: &Program, entries: &HashSet<FunId>, uses: Vec<Uses>) -> Vec<HashSet<Var>> {
+    let mut live: Vec<HashSet<Var>> = Vec::with_capacity(uses.len());
+    let mut passed: Vec<Vec<Passed>> = Vec::with_capacity(uses.len());
+    for uses in uses {
+        live.push(uses.vars);
+        passed.push(uses.passed);
+    }
+    loop {
+        let mut grew = false;
+        for (at, function) in program.functions.iter().enumerate() {
+            let needed: Vec<Var> = passed
+                .get(at)
+                .into_iter()
+                .flatten()
+                .filter(|passed| {
+                    let callee = program.functions.get(passed.to.0 as usize);
+                    let slot = callee.and_then(|callee| slots(callee).nth(passed.slot));
+                    let known = live.get(passed.to.0 as usize);
+                    entries.contains(&passed.to)
+                        || slot.is_none_or(|slot| known.is_some_and(|known| known.contains(slot)))
+                })
+                .map(|passed| passed.var.clone())
+                .collect();
+            let Some(vars) = live.get_mut(at) else { continue };
+            for var in needed {
+                grew |= vars.insert(var);
+            }
+            for param in &function.params {
+                if vars.contains(&param.var) {
+                    param
+                        .ty
+                        .for_each_size_var(&mut |size| grew |= vars.insert(size.clone()));
+                }
+            }
+        }
+        if !grew {
+            return live;
+        }
+    }
+}
+
+/// Everything a caller passes, in order.
+fn slots(function: &Function) -> impl Iterator<Item = &Var> {
+    let params = function.params.iter().map(|param| &param.var);
+    function.context.iter().chain(params)
+}
+
+/// A variable as an argument of a call.
+struct Passed {
+    to: FunId,
+    slot: usize,
+    var: Var,
+}
+
+/// What a function does with its variables.
+struct Uses {
+    vars: HashSet<Var>,
+    passed: Vec<Passed>,
+}
+
+impl Uses {
+    fn of(function: &Function) -> Uses {
+        let mut uses = Uses {
+            vars: HashSet::new(),
+            passed: Vec::new(),
+        };
+        for ty in &function.result.types {
+            uses.ty(ty);
+        }
+        uses.body(&function.body);
+        uses
+    }
+}
+
+impl Walk for Uses {
+    fn atom(&mut self, atom: &Atom) {
+        if let Atom::Var(var) = atom {
+            self.vars.insert(var.clone());
+        }
+    }
+
+    fn ty(&mut self, ty: &Type) {
+        ty.for_each_size_var(&mut |var| {
+            self.vars.insert(var.clone());
+        });
+    }
+
+    fn exp(&mut self, exp: &Exp) {
+        let Exp::Call {
+            function,
+            context,
+            args,
+        } = exp
+        else {
+            return walk_exp(self, exp);
+        };
+        for (slot, atom) in context.iter().chain(args).enumerate() {
+            if let Atom::Var(var) = atom {
+                self.passed.push(Passed {
+                    to: *function,
+                    slot,
+                    var: var.clone(),
+                });
+            }
+        }
+    }
+}
+
+/// What becomes of each slot of a function.
+struct Plan {
+    context: Vec<Fate>,
+    params: Vec<Fate>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Stays,
+    Goes,
+    /// A size becomes a number.
+    Number,
+}
+
+impl Plan {
+    fn keep(function: &Function) -> Plan {
+        Plan {
+            context: vec![Fate::Stays; function.context.len()],
+            params: vec![Fate::Stays; function.params.len()],
+        }
+    }
+
+    fn of(function: &Function, live: &HashSet<Var>) -> Plan {
+        let mut sizes = HashSet::new();
+        for param in function.params.iter().filter(|param| live.contains(&param.var)) {
+            param.ty.for_each_size_var(&mut |var| {
+                sizes.insert(var.clone());
+            });
+        }
+        let context = function.context.iter().map(|size| match live.contains(size) {
+            false => Fate::Goes,
+            true if sizes.contains(size) => Fate::Stays,
+            true => Fate::Number,
+        });
+        let params = function
+            .params
+            .iter()
+            .map(|param| match live.contains(&param.var) {
+                true => Fate::Stays,
+                false => Fate::Goes,
+            });
+        Plan {
+            context: context.collect(),
+            params: params.collect(),
+        }
+    }
+
+    fn changes_nothing(&self) -> bool {
+        let mut fates = self.context.iter().chain(&self.params);
+        fates.all(|fate| *fate == Fate::Stays)
+    }
+
+    fn apply(&self, function: &mut Function) {
+        let number = |size: Var| Param {
+            var: size,
+            ty: Type::Scalar(ScalarType::I64),
+        };
+        let (context, numbers) = self.split(std::mem::take(&mut function.context));
+        let params = self.kept(std::mem::take(&mut function.params));
+        function.context = context;
+        function.params = numbers.into_iter().map(number).chain(params).collect();
+    }
+
+    /// Sizes that stay, and those that become numbers.
+    fn split<T>(&self, sizes: Vec<T>) -> (Vec<T>, Vec<T>) {
+        let (mut context, mut numbers) = (Vec::new(), Vec::new());
+        for (size, fate) in sizes.into_iter().zip(&self.context) {
+            match fate {
+                Fate::Stays => context.push(size),
+                Fate::Goes => {}
+                Fate::Number => numbers.push(size),
+            }
+        }
+        (context, numbers)
+    }
+
+    fn kept<T>(&self, params: Vec<T>) -> impl Iterator<Item = T> {
+        let fates = self.params.iter();
+        let kept = params.into_iter().zip(fates);
+        kept.filter(|(_, fate)| **fate != Fate::Goes)
+            .map(|(param, _)| param)
+    }
+}
+
+/// Calls pass what is left.
+struct Calls<'p>(&'p [Plan]);
+
+impl WalkMut for Calls<'_> {
+    fn exp(&mut self, exp: &mut Exp) {
+        if let Exp::Call {
+            function,
+            context,
+            args,
+        } = exp
+            && let Some(plan) = self.0.get(function.0 as usize)
+        {
+            let (sizes, numbers) = plan.split(std::mem::take(context));
+            let params: Vec<Atom> = plan.kept(std::mem::take(args)).collect();
+            *context = sizes;
+            *args = numbers.into_iter().chain(params).collect();
+        }
+        walk_exp_mut(self, exp);
+    }
+}
