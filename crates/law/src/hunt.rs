@@ -50,7 +50,7 @@ impl fmt::Display for Found {
 
 /// How the programs of a batch are compiled: mostly fast, now and then as users do, or so that undefined behaviour shows.
 pub fn settings(batch: u64) -> Settings {
-    match batch % 16 {
+    match batch % 32 {
         0 => Settings::Full,
         8 => Settings::Trapping,
         _ => Settings::Quick,

@@ -269,6 +269,10 @@ impl Follow<'_> {
         if is_computed(&stmt.exp) || self.builds_in_place(stmt) {
             return false;
         }
+        // The plan copies a part, even where others are in place.
+        if is_concat(stmt) {
+            return true;
+        }
         // A view here that the plan copies.
         let used = almach_core::visit::Vars::of_exp(&stmt.exp);
         let sources: HashSet<&Var> = used.free().filter_map(|var| read.get(var)).flatten().collect();
@@ -283,7 +287,7 @@ impl Follow<'_> {
 
     /// Whether a statement is a concatenation of parts that are where they go.
     fn builds_in_place(&self, stmt: &Stmt) -> bool {
-        if !matches!(&stmt.exp, Exp::Op(op) if op.prim == Prim::Concat) {
+        if !is_concat(stmt) {
             return false;
         }
         let points = copy_points(stmt, self.memory, &self.index.env);
@@ -462,6 +466,10 @@ impl Follow<'_> {
         let mut values = stmt.pattern.values.iter();
         values.any(|value| self.index.uses.get(&value.var).is_some_and(|uses| uses.len() > 1))
     }
+}
+
+fn is_concat(stmt: &Stmt) -> bool {
+    matches!(&stmt.exp, Exp::Op(op) if op.prim == Prim::Concat)
 }
 
 /// Whether the translation computes an expression where it stands.

@@ -180,7 +180,7 @@ impl Generator {
                 "(bool, i64, i64)",
                 format!("let d = each0@ ({ring}) in (d == {ring}, length (nodes d), root_of d)"),
             ),
-            // Data of a group crosses the border by a walk, which a ring has no end of.
+            // Cyclic data of types that refer to each other do not cross the border.
             9 if !is_group => (
                 "(Tree@, []Tree@)",
                 format!("({ring}, map (\\i -> ring@ i seed) (iota (n % 3)))"),

@@ -5,14 +5,17 @@
 //! => fun last (t: List, k: i64): i64 = … last (rest, k + 1) …
 //! ```
 //!
-//! A size that is left, and no parameter has in its type, is a number like others: `{n} (k: i64)` is `(n: i64, k: i64)`.
+//! An array that alone tells a size which is needed stays.
 
 use almach_core::visit::{Walk, WalkMut, walk_exp, walk_exp_mut, walk_function_mut};
 use almach_core::{Atom, Exp, FunId, Function, Param, Program, Type, Var};
-use almach_value::ScalarType;
 use std::collections::HashSet;
 
 pub fn run(program: &mut Program) {
+    // Without entries, everything is called from somewhere else.
+    if program.entries.is_empty() {
+        return;
+    }
     let entries: HashSet<FunId> = program.entries.iter().map(|entry| entry.function).collect();
     let uses: Vec<Uses> = program.functions.iter().map(Uses::of).collect();
     let live = live(program, &entries, uses);
@@ -68,11 +71,27 @@ fn live(program: &Program, entries: &HashSet<FunId>, uses: Vec<Uses>) -> Vec<Has
                         .for_each_size_var(&mut |size| grew |= vars.insert(size.clone()));
                 }
             }
+            for size in &function.context {
+                let tells = |param: &&Param| mentions(&param.ty, size);
+                let mut telling = function.params.iter().filter(tells);
+                if vars.contains(size)
+                    && let Some(first) = telling.clone().next()
+                    && !telling.any(|param| vars.contains(&param.var))
+                {
+                    grew |= vars.insert(first.var.clone());
+                }
+            }
         }
         if !grew {
             return live;
         }
     }
+}
+
+fn mentions(ty: &Type, size: &Var) -> bool {
+    let mut found = false;
+    ty.for_each_size_var(&mut |var| found |= var == size);
+    found
 }
 
 /// Everything a caller passes, in order.
@@ -142,7 +161,7 @@ impl Walk for Uses {
     }
 }
 
-/// What becomes of each slot of a function.
+/// Which slots of a function stay.
 struct Plan {
     context: Vec<Fate>,
     params: Vec<Fate>,
@@ -152,8 +171,6 @@ struct Plan {
 enum Fate {
     Stays,
     Goes,
-    /// A size becomes a number.
-    Number,
 }
 
 impl Plan {
@@ -165,27 +182,13 @@ impl Plan {
     }
 
     fn of(function: &Function, live: &HashSet<Var>) -> Plan {
-        let mut sizes = HashSet::new();
-        for param in function.params.iter().filter(|param| live.contains(&param.var)) {
-            param.ty.for_each_size_var(&mut |var| {
-                sizes.insert(var.clone());
-            });
-        }
-        let context = function.context.iter().map(|size| match live.contains(size) {
+        let fate = |var: &Var| match live.contains(var) {
+            true => Fate::Stays,
             false => Fate::Goes,
-            true if sizes.contains(size) => Fate::Stays,
-            true => Fate::Number,
-        });
-        let params = function
-            .params
-            .iter()
-            .map(|param| match live.contains(&param.var) {
-                true => Fate::Stays,
-                false => Fate::Goes,
-            });
+        };
         Plan {
-            context: context.collect(),
-            params: params.collect(),
+            context: function.context.iter().map(fate).collect(),
+            params: function.params.iter().map(|param| fate(&param.var)).collect(),
         }
     }
 
@@ -195,35 +198,14 @@ impl Plan {
     }
 
     fn apply(&self, function: &mut Function) {
-        let number = |size: Var| Param {
-            var: size,
-            ty: Type::Scalar(ScalarType::I64),
-        };
-        let (context, numbers) = self.split(std::mem::take(&mut function.context));
-        let params = self.kept(std::mem::take(&mut function.params));
-        function.context = context;
-        function.params = numbers.into_iter().map(number).chain(params).collect();
+        keep(&mut function.context, &self.context);
+        keep(&mut function.params, &self.params);
     }
+}
 
-    /// Sizes that stay, and those that become numbers.
-    fn split<T>(&self, sizes: Vec<T>) -> (Vec<T>, Vec<T>) {
-        let (mut context, mut numbers) = (Vec::new(), Vec::new());
-        for (size, fate) in sizes.into_iter().zip(&self.context) {
-            match fate {
-                Fate::Stays => context.push(size),
-                Fate::Goes => {}
-                Fate::Number => numbers.push(size),
-            }
-        }
-        (context, numbers)
-    }
-
-    fn kept<T>(&self, params: Vec<T>) -> impl Iterator<Item = T> {
-        let fates = self.params.iter();
-        let kept = params.into_iter().zip(fates);
-        kept.filter(|(_, fate)| **fate != Fate::Goes)
-            .map(|(param, _)| param)
-    }
+fn keep<T>(slots: &mut Vec<T>, fates: &[Fate]) {
+    let mut fates = fates.iter();
+    slots.retain(|_| fates.next() != Some(&Fate::Goes));
 }
 
 /// Calls pass what is left.
@@ -238,10 +220,8 @@ impl WalkMut for Calls<'_> {
         } = exp
             && let Some(plan) = self.0.get(function.0 as usize)
         {
-            let (sizes, numbers) = plan.split(std::mem::take(context));
-            let params: Vec<Atom> = plan.kept(std::mem::take(args)).collect();
-            *context = sizes;
-            *args = numbers.into_iter().chain(params).collect();
+            keep(context, &plan.context);
+            keep(args, &plan.params);
         }
         walk_exp_mut(self, exp);
     }
