@@ -211,7 +211,6 @@ impl Emitter<'_> {
                 through_double(binary_name(op), operands.into(), ty)
             }
             BinOp::Rem if ty.is_float() => CExpr::call(math("fmod", ty), operands),
-            BinOp::CopySign => CExpr::call(math("copysign", ty), operands),
             _ => match infix(op, ty, has_load(right)) {
                 Some(symbol)
                     if !surprises(op, left, right, ty) && (ty.is_float() || operands[0] != operands[1]) =>

@@ -459,8 +459,14 @@ fn binary_body(op: BinOp, ty: ScalarType) -> String {
         BinOp::Max if ty.is_float() => line("return y != y || x > y || (x == y && signbit(y)) ? x : y;"),
         BinOp::Min => line("return y < x ? y : x;"),
         BinOp::Max => line("return y > x ? y : x;"),
+        // Which sign a NaN has is nobody's business.
+        BinOp::CopySign => line(format_args!(
+            "return {}(x, y != y ? {} : y);",
+            math(binary_name(op), ty),
+            float_literal(1.0, ty)
+        )),
         // The others are functions of C.
-        BinOp::Atan2 | BinOp::Hypot | BinOp::CopySign => {
+        BinOp::Atan2 | BinOp::Hypot => {
             line(format_args!("return ({c}){}(x, y);", math(binary_name(op), ty)))
         }
     }

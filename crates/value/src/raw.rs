@@ -491,7 +491,7 @@ define_binary! { Float:
     max_float(x, y) = if y.is_nan() || x > y || (x == y && y.is_sign_negative()) { x } else { y };
     atan2(x, y) = T::from_f64(x.to_f64().atan2(y.to_f64()));
     hypot(x, y) = T::from_f64(x.to_f64().hypot(y.to_f64()));
-    copysign(x, y) = x.copysign(y);
+    copysign(x, y) = x.copysign(if y.is_nan() { T::ONE } else { y });
 }
 
 define_binary! { RawScalar:
