@@ -466,9 +466,7 @@ fn binary_body(op: BinOp, ty: ScalarType) -> String {
             float_literal(1.0, ty)
         )),
         // The others are functions of C.
-        BinOp::Atan2 | BinOp::Hypot => {
-            line(format_args!("return ({c}){}(x, y);", math(binary_name(op), ty)))
-        }
+        BinOp::Atan2 | BinOp::Hypot => line(format_args!("return ({c}){}(x, y);", math(binary_name(op), ty))),
     }
 }
 
