@@ -279,19 +279,14 @@ struct Merge {
     count: usize,
 }
 
-/// Equal exactly for expressions that are equal up to the names they bind.
+/// Equal exactly for expressions that are equal up to the names they bind. A variable is its number: its name is for people.
 fn key(exp: &Exp) -> String {
-    match exp {
-        Exp::Op(op) if !op.functions.is_empty() => {
-            let mut copy = exp.clone();
-            let mut names = Canonical {
-                names: HashMap::new(),
-            };
-            names.exp(&mut copy);
-            format!("{copy:?}")
-        }
-        _ => format!("{exp:?}"),
-    }
+    let mut copy = exp.clone();
+    let mut names = Canonical {
+        names: HashMap::new(),
+    };
+    names.exp(&mut copy);
+    format!("{copy:?}")
 }
 
 /// Numbers binders from the top, where no variable of the program is.
@@ -299,17 +294,24 @@ struct Canonical {
     names: HashMap<Var, Var>,
 }
 
+impl Canonical {
+    fn of(&self, var: &Var) -> Var {
+        self.names.get(var).cloned().unwrap_or_else(|| Var {
+            id: var.id,
+            name: "".into(),
+        })
+    }
+}
+
 impl WalkMut for Canonical {
     fn atom(&mut self, atom: &mut Atom) {
-        if let Atom::Var(var) = atom
-            && let Some(name) = self.names.get(var)
-        {
-            *var = name.clone();
+        if let Atom::Var(var) = atom {
+            *var = self.of(var);
         }
     }
 
     fn ty(&mut self, ty: &mut Type) {
-        *ty = ty.substitute(&|var| self.names.get(var).cloned().map(Size::var));
+        *ty = ty.substitute(&|var| Some(Size::var(self.of(var))));
     }
 
     fn binder(&mut self, var: &mut Var) {

@@ -152,7 +152,12 @@ impl Generator {
             "ring@ ({}) seed",
             self.rng.pick(&["n", "n % 3", "n * 2 + 1"]).unwrap_or(&"n")
         );
-        let (result, body) = match self.rng.below(11) {
+        // Data of types that refer to each other are copied at the border: not cyclic, and how often a node is shared is not kept.
+        let kinds: &[usize] = match is_group {
+            true => &[0, 1, 2, 4, 5, 6, 7, 8],
+            false => &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
+        };
+        let (result, body) = match self.rng.pick(kinds).copied().unwrap_or(0) {
             0 => ("i64", format!("fold@ ({datum})")),
             1 => ("Tree@", datum),
             2 => ("(Tree@, i64)", format!("({datum}, fold@ ({other}))")),
@@ -180,8 +185,7 @@ impl Generator {
                 "(bool, i64, i64)",
                 format!("let d = each0@ ({ring}) in (d == {ring}, length (nodes d), root_of d)"),
             ),
-            // Cyclic data of types that refer to each other do not cross the border.
-            9 if !is_group => (
+            9 => (
                 "(Tree@, []Tree@)",
                 format!("({ring}, map (\\i -> ring@ i seed) (iota (n % 3)))"),
             ),
