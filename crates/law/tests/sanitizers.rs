@@ -241,9 +241,10 @@ impl Setting {
             return Err(String::from_utf8_lossy(&made.stderr).into_owned());
         }
         let mut command = Command::new(&program);
-        command
-            .env("ASAN_OPTIONS", "allocator_may_return_null=1")
-            .env("TSAN_OPTIONS", "ignore_noninstrumented_modules=1");
+        command.env("ASAN_OPTIONS", "allocator_may_return_null=1").env(
+            "TSAN_OPTIONS",
+            "ignore_noninstrumented_modules=1:allocator_may_return_null=1",
+        );
         if let Some(library) = clangs_openmp() {
             command.env("OMP_TOOL_LIBRARIES", library.join("libarcher.so"));
         }
