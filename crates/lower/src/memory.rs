@@ -20,7 +20,7 @@ use crate::facts::Facts;
 use almach_core::{Atom, Exp, FunId, Function, LoopForm, Op, Program, Size, Stmt, Type, Var};
 use almach_lmad::Lmad;
 use almach_mem::copies::{Role, copy_points};
-use almach_mem::index::{Aliases, Index, blocks_read};
+use almach_mem::index::{Aliases, BodyId, BodyKind, Index, blocks_read};
 use almach_mem::leaves::Leaf;
 use almach_mem::{Annotated, Given, Home, Kind, Memory, Storage, key};
 use almach_prim::{Effect, Prim};
@@ -68,6 +68,7 @@ impl Plan {
         follow.find_classes();
         follow.find_roots();
         follow.leave_out_what_is_read_late();
+        follow.leave_out_what_iterations_hand_on();
         follow.find_results();
         follow.plan()
     }
@@ -259,6 +260,60 @@ impl Follow<'_> {
                 .cloned()
                 .collect();
             self.leave_out(made);
+        }
+    }
+
+    /// Blocks from outside of a function of an operation that a loop or branch inside it hands on. The plan writes nothing there, but
+    /// what is handed on may be in memory of its own here, and then every iteration would copy it into the one block.
+    fn leave_out_what_iterations_hand_on(&mut self) {
+        let heads = self.memory.heads.values();
+        let counters: HashSet<&Var> = heads.filter_map(|head| head.index.as_ref()).collect();
+        let mut handed_on = Vec::new();
+        for info in &self.index.stmts {
+            let mut bound: Vec<&Var> = info.stmt.pattern.values.iter().map(|value| &value.var).collect();
+            match &info.stmt.exp {
+                Exp::Loop(looped) => bound.extend(looped.params.iter().map(|(param, _)| &param.var)),
+                Exp::If { .. } | Exp::Case { .. } => {}
+                _ => continue,
+            }
+            let lambda = self.lambda_around(info.body);
+            for home in bound
+                .into_iter()
+                .flat_map(|var| self.memory.storage.get(var))
+                .flatten()
+                .filter_map(Storage::home)
+            {
+                let own = home.lmad.offset.free_vars().any(|var| counters.contains(var));
+                if !own && self.is_made_outside(&home.block, lambda) {
+                    handed_on.push(home.block.clone());
+                }
+            }
+        }
+        self.leave_out(handed_on);
+    }
+
+    fn is_made_outside(&self, block: &Var, lambda: Option<BodyId>) -> bool {
+        let class = self.class_of.get(block).and_then(|at| self.classes.get(*at));
+        class.is_some_and(|class| {
+            class.roots.iter().any(|root| match root {
+                Root::Before(_, at) => {
+                    let made = self.index.stmts.get(*at);
+                    made.and_then(|made| self.lambda_around(made.body)) != lambda
+                }
+                Root::Other => false,
+            })
+        })
+    }
+
+    /// The function of an operation that a body is in, or is.
+    fn lambda_around(&self, body: BodyId) -> Option<BodyId> {
+        let mut at = body;
+        loop {
+            let info = self.index.bodies.get(at.0)?;
+            if info.kind == BodyKind::Lambda {
+                return Some(at);
+            }
+            at = self.index.stmts.get(info.around?)?.body;
         }
     }
 
