@@ -62,6 +62,7 @@ impl Plan {
         let mut follow = Follow {
             index: &index,
             memory: &annotated.memory,
+            counters: Counters::of(&annotated.memory),
             class_of: HashMap::new(),
             classes: Vec::new(),
         };
@@ -151,9 +152,25 @@ enum Root {
     Other,
 }
 
+/// The numbers of iterations, which the annotation has names for.
+struct Counters<'a>(HashSet<&'a Var>);
+
+impl<'a> Counters<'a> {
+    fn of(memory: &'a Memory) -> Counters<'a> {
+        let heads = memory.heads.values();
+        Counters(heads.filter_map(|head| head.index.as_ref()).collect())
+    }
+
+    /// Whether where an array is depends on the iteration.
+    fn mentioned_by(&self, home: &Home) -> bool {
+        home.lmad.offset.free_vars().any(|var| self.0.contains(var))
+    }
+}
+
 struct Follow<'a> {
     index: &'a Index<'a>,
     memory: &'a Memory,
+    counters: Counters<'a>,
     class_of: HashMap<Var, usize>,
     classes: Vec<Class>,
 }
@@ -266,8 +283,6 @@ impl Follow<'_> {
     /// Blocks from outside of a function of an operation that a loop or branch inside it hands on. The plan writes nothing there, but
     /// what is handed on may be in memory of its own here, and then every iteration would copy it into the one block.
     fn leave_out_what_iterations_hand_on(&mut self) {
-        let heads = self.memory.heads.values();
-        let counters: HashSet<&Var> = heads.filter_map(|head| head.index.as_ref()).collect();
         let mut handed_on = Vec::new();
         for info in &self.index.stmts {
             let mut bound: Vec<&Var> = info.stmt.pattern.values.iter().map(|value| &value.var).collect();
@@ -283,8 +298,7 @@ impl Follow<'_> {
                 .flatten()
                 .filter_map(Storage::home)
             {
-                let own = home.lmad.offset.free_vars().any(|var| counters.contains(var));
-                if !own && self.is_made_outside(&home.block, lambda) {
+                if !self.counters.mentioned_by(home) && self.is_made_outside(&home.block, lambda) {
                     handed_on.push(home.block.clone());
                 }
             }
@@ -490,8 +504,6 @@ impl Follow<'_> {
         let Some(made) = self.index.stmts.get(made) else {
             return false;
         };
-        let heads = self.memory.heads.values();
-        let counters: HashSet<&Var> = heads.filter_map(|head| head.index.as_ref()).collect();
         let mut writers = self.index.stmts.iter().filter(|info| {
             let makes = is_computed(&info.stmt.exp) || self.builds_in_place(info.stmt);
             let mut homes = info
@@ -503,8 +515,7 @@ impl Follow<'_> {
                 .flatten()
                 .filter_map(Storage::home);
             // Rows of a `map` are written through its acceptor: iterations have no number in Dpia.
-            let named = |home: &Home| !home.lmad.offset.free_vars().any(|var| counters.contains(var));
-            makes && homes.any(|home| class.blocks.contains(&home.block) && named(home))
+            makes && homes.any(|home| class.blocks.contains(&home.block) && !self.counters.mentioned_by(home))
         });
         match (writers.next(), writers.next()) {
             (Some(_), Some(_)) => true,

@@ -49,7 +49,8 @@ fn nested_quotients<V: Ord + Clone>(p: &Poly<V>) -> Option<Poly<V>> {
 impl<V: Ord + Clone> Ranges<V> {
     /// Whether `p >= 0` follows.
     pub fn is_nonneg(&self, p: &Poly<V>) -> bool {
-        self.is_nonneg_within(p, &mut FUEL.clone())
+        let mut fuel = FUEL;
+        self.is_nonneg_within(p, &mut fuel)
     }
 
     /// Whether `p >= 0` is found to follow in at most that many steps, which are used up.
