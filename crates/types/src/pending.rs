@@ -59,12 +59,20 @@ impl Checker<'_> {
     }
 
     /// Answers what can be answered by now; reports equations that turned out wrong.
+    ///
+    /// One answer may be what another question waits for, in any order (`from_bits (to_bits x)` asks about its outer part
+    /// first): they are asked until a round answers none.
     pub fn solve_pending(&mut self) {
-        if !self.pending.is_empty() {
-            for pending in std::mem::take(&mut self.pending) {
+        loop {
+            let asked = std::mem::take(&mut self.pending);
+            let before = asked.len();
+            for pending in asked {
                 if let Answer::Open = self.answer(&pending) {
                     self.pending.push(pending);
                 }
+            }
+            if self.pending.len() == before {
+                break;
             }
         }
         for (equation, mismatch) in self.solver.retry_equations() {
