@@ -10,6 +10,7 @@ mod in_place;
 mod in_turn;
 mod memory;
 mod names_once;
+mod near_use;
 mod proofs;
 mod rename;
 mod stage1;
@@ -136,6 +137,7 @@ fn lower_entries(program: &Program, names: &[&str]) -> Lowering<Lowered> {
         in_place::in_place(proc);
         // What was copied from and to may be of no use now.
         tidy::tidy(proc);
+        near_use::near_use(proc);
         widths::test_on_entry(proc);
         rename::rename(proc);
     }

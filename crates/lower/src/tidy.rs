@@ -34,9 +34,17 @@ pub(crate) fn tidy(proc: &mut Proc) {
 #[derive(Default)]
 pub(crate) struct Reads {
     pub(crate) names: HashSet<Name>,
+    /// The same, by where each is used first.
+    pub(crate) in_order: Vec<Name>,
 }
 
 impl Reads {
+    fn insert(&mut self, name: &Name) {
+        if self.names.insert(name.clone()) {
+            self.in_order.push(name.clone());
+        }
+    }
+
     fn block(&mut self, stmts: &[Stmt]) {
         for stmt in stmts {
             self.stmt(stmt);
@@ -62,16 +70,16 @@ impl Reads {
             Stmt::Atomic {
                 step, buffer, index, ..
             } => {
-                self.names.insert(buffer.clone());
+                self.insert(buffer);
                 self.index(index);
                 step.value().into_iter().for_each(|value| self.expr(value));
             }
             Stmt::Await { buffer, index, value } => {
-                self.names.insert(buffer.clone());
+                self.insert(buffer);
                 self.index(index);
                 self.expr(value);
             }
-            Stmt::Swap(a, b) => self.names.extend([a.clone(), b.clone()]),
+            Stmt::Swap(a, b) => [a, b].into_iter().for_each(|name| self.insert(name)),
             Stmt::Copy {
                 to_index,
                 from,
@@ -79,7 +87,7 @@ impl Reads {
                 count,
                 ..
             } => {
-                self.names.insert(from.clone());
+                self.insert(from);
                 [to_index, from_index, count]
                     .into_iter()
                     .for_each(|index| self.index(index));
@@ -97,10 +105,10 @@ impl Reads {
             | Stmt::Trace { arguments, .. } => arguments.iter().for_each(|argument| match argument {
                 Argument::Value(expr) => self.expr(expr),
                 Argument::Out(name) | Argument::Owned(name) => {
-                    self.names.insert(name.clone());
+                    self.insert(name);
                 }
                 Argument::Buffer(name, index) => {
-                    self.names.insert(name.clone());
+                    self.insert(name);
                     self.index(index);
                 }
             }),
@@ -108,18 +116,18 @@ impl Reads {
     }
 
     fn index(&mut self, index: &Index) {
-        self.names.extend(index.free_vars().cloned());
+        index.free_vars().for_each(|name| self.insert(name));
     }
 
     pub(crate) fn expr(&mut self, expr: &Expr) {
         match expr {
             Expr::Const(_) => {}
             Expr::Var(name) => {
-                self.names.insert(name.clone());
+                self.insert(name);
             }
             Expr::Index(index) => self.index(index),
             Expr::Load(buffer, index) => {
-                self.names.insert(buffer.clone());
+                self.insert(buffer);
                 self.index(index);
             }
             Expr::Unary(_, argument) => self.expr(argument),
@@ -143,7 +151,7 @@ pub(crate) fn touches(stmt: &Stmt, touched: &mut Reads) {
     | Stmt::Store { buffer: name, .. }
     | Stmt::Copy { to: name, .. } = stmt
     {
-        touched.names.insert(name.clone());
+        touched.insert(name);
     }
     for block in blocks(stmt) {
         block.iter().for_each(|stmt| touches(stmt, touched));

@@ -19,11 +19,9 @@
 mod parameters;
 mod prune;
 
-use crate::facts::{Facts, callees};
+use crate::facts::{Facts, callees, redirect_calls};
 use crate::{Log, Pass};
-use almach_core::visit::{
-    Walk, WalkMut, walk_exp_mut, walk_function, walk_function_mut, walk_lambda, walk_stmt,
-};
+use almach_core::visit::{Walk, walk_function, walk_lambda, walk_stmt};
 use almach_core::{Atom, Body, Exp, FunId, Lambda, LoopForm, Pattern, Program, ResultType, Stmt, Type, Var};
 use almach_prim::Prim;
 use std::collections::HashSet;
@@ -242,17 +240,6 @@ fn remove_functions(program: &mut Program) {
         entry.function = renumbered(entry.function);
     }
     for function in &mut program.functions {
-        walk_function_mut(&mut Renumber(&renumbered), function);
-    }
-}
-
-struct Renumber<'r>(&'r dyn Fn(FunId) -> FunId);
-
-impl WalkMut for Renumber<'_> {
-    fn exp(&mut self, exp: &mut Exp) {
-        if let Exp::Call { function, .. } = exp {
-            *function = (self.0)(*function);
-        }
-        walk_exp_mut(self, exp);
+        redirect_calls(function, &renumbered);
     }
 }

@@ -2,7 +2,7 @@
 
 use almach_core::build::{Builder, enter_pattern};
 use almach_core::typing::Env;
-use almach_core::visit::{Walk, walk_exp};
+use almach_core::visit::{Walk, WalkMut, walk_exp, walk_exp_mut, walk_function_mut};
 use almach_core::{Atom, Body, Exp, FunId, Function, Lambda, LoopForm, Op, Program, Size, Stmt, Type};
 use almach_prim::Prim;
 use almach_value::{BinOp, Scalar};
@@ -283,6 +283,20 @@ pub fn callees(body: &Body) -> Vec<FunId> {
     let mut calls = Calls(Vec::new());
     calls.body(body);
     calls.0
+}
+
+/// Lets a function call others in place of those that it calls.
+pub fn redirect_calls(function: &mut Function, to: &dyn Fn(FunId) -> FunId) {
+    struct Redirect<'r>(&'r dyn Fn(FunId) -> FunId);
+    impl WalkMut for Redirect<'_> {
+        fn exp(&mut self, exp: &mut Exp) {
+            if let Exp::Call { function, .. } = exp {
+                *function = (self.0)(*function);
+            }
+            walk_exp_mut(self, exp);
+        }
+    }
+    walk_function_mut(&mut Redirect(to), function);
 }
 
 /// All functions, each after those it calls, but for recursive groups.

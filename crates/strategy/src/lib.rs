@@ -10,7 +10,7 @@
 //! Everything that rounding depends on is written out here, sizes of chunks, numbers of lanes and accumulators, each `fma`,
 //! so that from the strategy program down all agree bit for bit.
 //!
-//! - [`calls`](mod@calls): a function has a copy for every level it is called at.
+//! - [`calls`](mod@calls): a function has a copy for every level it is called at; [`same_copies`](mod@same_copies) are one again.
 //! - [`levels`](mod@levels): the outermost operation goes to threads, the innermost to the lanes of a processor.
 //! - [`chunks`](mod@chunks): how scans, filters and histograms are cut.
 //! - [`producers`](mod@producers): what feeds a reduction is computed where it is used.
@@ -35,6 +35,7 @@ mod producers;
 mod products;
 mod recursion;
 mod reductions;
+mod same_copies;
 mod sources;
 mod write;
 mod written;

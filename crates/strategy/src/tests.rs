@@ -99,6 +99,25 @@ fn a_function_has_a_copy_for_each_level_it_is_called_at() {
     );
 }
 
+#[test]
+fn copies_that_are_the_same_are_one() {
+    let source = NEST
+        .replacen(
+            "  in yss",
+            "  let first: [n][m]f32 = map@seq (\\(row: [m]f32): [m]f32 ->
+    let again: [m]f32 = inner {m} (row)
+    in again) yss
+  in first",
+            1,
+        )
+        .replacen("= map (\\(x", "= map@seq (\\(x", 1);
+    let text = text(&source, Machine::Threads);
+    assert!(
+        text.contains("fun inner {") && !text.contains("fun inner_inside {"),
+        "{text}"
+    );
+}
+
 const DOT: &str = r"
 fun main {n} (xs: [n]f32, ys: [n]f32): f32 =
   let ps: [n]f32 = map (\(x: f32, y: f32): f32 ->
