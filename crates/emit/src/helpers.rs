@@ -2,6 +2,7 @@
 //! shifts, saturating conversions, the language's `min` and `max`. A file holds those it uses. Each says in C what
 //! `almach_value::raw` says in Rust.
 
+use crate::Accounting;
 use crate::tree::scalar_c_name;
 use almach_base::Name;
 use almach_imp::Order;
@@ -21,7 +22,7 @@ pub enum Helper {
     SizeDifference,
     SizeProduct,
     /// Gives back the end of a block.
-    Shrink,
+    Shrink(Accounting),
     /// Steps on cells that several threads use.
     AtomicLoad(Order, ScalarType),
     AtomicStore(Order, ScalarType),
@@ -88,7 +89,7 @@ impl Helper {
             Helper::SizeSum => "size_sum".into(),
             Helper::SizeDifference => "size_difference".into(),
             Helper::SizeProduct => "size_product".into(),
-            Helper::Shrink => "shrink".into(),
+            Helper::Shrink(_) => "shrink".into(),
             Helper::AtomicLoad(order, ty) => format!("load_{}_{ty}", order_name(order)),
             Helper::AtomicStore(order, ty) => format!("store_{}_{ty}", order_name(order)),
             Helper::AtomicExchange(order, ty) => format!("exchange_{}_{ty}", order_name(order)),
@@ -128,7 +129,13 @@ impl Helper {
             Helper::SizeSum => SIZE_SUM.into(),
             Helper::SizeDifference => SIZE_DIFFERENCE.into(),
             Helper::SizeProduct => SIZE_PRODUCT.into(),
-            Helper::Shrink => SHRINK.into(),
+            Helper::Shrink(accounting) => SHRINK.replace(
+                "ACCOUNT\n",
+                match accounting {
+                    Accounting::Off => "",
+                    Accounting::On => "  account_give(before - bytes);\n",
+                },
+            ),
             Helper::TakeNext => TAKE_NEXT.into(),
             Helper::Pause => PAUSE.into(),
             Helper::AtomicLoad(order, ty) => {
@@ -211,11 +218,16 @@ static inline int64_t size_product(int64_t x, int64_t y) {
 
 const SHRINK: &str = "\
 /* Keeps the first cells of a block, which may move. */
-static inline void *shrink(void *block, int64_t count, size_t cell) {
-  char *whole = (char *)block - BLOCK_HEAD;
-  memcpy(whole, &count, sizeof count);
-  char *smaller = realloc(whole, (size_t)count * cell + BLOCK_HEAD);
-  return smaller == NULL ? block : smaller + BLOCK_HEAD;
+static inline void *shrink(void *cells, int64_t count, size_t cell) {
+  struct head *const whole = (struct head *)(void *)((char *)cells - BLOCK_HEAD);
+  const size_t before = whole->bytes;
+  const size_t bytes = ((size_t)count * cell + 2 * BLOCK_HEAD - 1) / BLOCK_HEAD * BLOCK_HEAD;
+  whole->count = count;
+  struct head *const smaller = bytes < before ? realloc(whole, bytes) : NULL;
+  if (smaller == NULL) return cells;
+  smaller->bytes = bytes;
+ACCOUNT
+  return (char *)smaller + BLOCK_HEAD;
 }
 ";
 

@@ -61,7 +61,7 @@ pub struct Options {
 }
 
 /// Whether the file counts what it does to memory, for all of its contexts together: for measuring, not for use in other programs.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub enum Accounting {
     #[default]
     Off,

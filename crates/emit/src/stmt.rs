@@ -330,7 +330,7 @@ impl Emitter<'_> {
         let c_name = CExpr::name(self.heap(buffer)?.0);
         let count = self.index(size, Arithmetic::Wrapping);
         let cell = CExpr::SizeOfCell(Box::new(c_name.clone()));
-        let shrink = self.helpers.need(Helper::Shrink);
+        let shrink = self.helpers.need(Helper::Shrink(self.unit.accounting));
         let block = CExpr::call(shrink, [c_name.clone(), count, cell]);
         out.push(CStmt::Assign(c_name, block));
         Ok(())
