@@ -2,6 +2,7 @@
 
 use crate::ir::{Given, Home, Item, Kind, Memory, Storage, key};
 use crate::leaves::{Leaf, leaves};
+use almach_base::{Name, Span};
 use almach_core::typing::Env;
 use almach_core::{
     Atom, Body, Builder, Dim, Exp, Lambda, LoopForm, Op, Param, Program, Size, Stmt, Type, Var,
@@ -273,6 +274,28 @@ impl<'p> Index<'p> {
 
     pub fn stmt_of(&self, var: &Var) -> Option<&StmtInfo<'p>> {
         self.defs.get(var).and_then(|at| self.stmts.get(*at))
+    }
+
+    /// What the binder of a variable calls it; uses may spell it otherwise.
+    pub fn name(&self, var: &Var) -> Name {
+        self.types
+            .get_key_value(var)
+            .map_or(&var.name, |(binder, _)| &binder.name)
+            .clone()
+    }
+
+    /// Where in the source something happens at a moment: the statement, or the one around the body that ends.
+    pub fn span_at(&self, at: Moment) -> Option<Span> {
+        let stmt = self.stmts.iter().find(|info| info.start == at || info.end == at);
+        let around = || {
+            let body = self.bodies.iter().find(|info| info.end == at)?;
+            match (body.around, body.kind) {
+                (Some(stmt), _) => self.stmts.get(stmt).map(|info| info.stmt.span),
+                (None, BodyKind::Function(id)) => self.program.functions.get(id).map(|f| f.span),
+                (None, _) => None,
+            }
+        };
+        stmt.map(|info| info.stmt.span).or_else(around)
     }
 
     pub fn normalised(&self, lmad: &Lmad<Var>) -> Lmad<Var> {

@@ -1,10 +1,11 @@
 //! What a plan costs: blocks it makes and arrays it copies, as places in the text. A copy is from one block to another; a view that
 //! is computed into a block is none.
 
-use crate::copies::copy_points;
+use crate::copies::{Role, copy_points};
 use crate::index::Index;
 use crate::ir::{Annotated, Given, Home, Item, Memory, Storage, key};
 use crate::leaves::Leaf;
+use almach_base::Span;
 use almach_core::{Atom, Exp, Size, Stmt, Var};
 use almach_lmad::Lmad;
 use almach_prim::Prim;
@@ -16,56 +17,115 @@ pub struct Cost {
     pub copies: usize,
 }
 
+/// A place in the text that copies an array.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Copied {
+    /// What is copied.
+    pub source: Var,
+    /// What the copying statement makes, and where it is; a function's result has none.
+    pub made: Option<Var>,
+    pub span: Span,
+    pub by: By,
+}
+
+/// Who copies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum By {
+    /// An update, of the old array.
+    Update,
+    /// A statement that puts arrays together.
+    Statement,
+    /// The end of a branch.
+    Branch,
+    /// A loop, of what it starts with.
+    LoopStart,
+    /// A loop, of what an iteration gives.
+    LoopNext,
+    /// The end of a `map`'s function, of a row.
+    Row,
+    /// The end of a function.
+    Result,
+}
+
 pub fn cost(program: &Annotated) -> Cost {
-    let index = Index::new(&program.core);
-    let memory = &program.memory;
-    let mut copies = 0;
-    for info in &index.stmts {
-        copies += moved(&index, memory, info.stmt);
-        copies += handed_on(&index, memory, info.stmt);
-    }
-    for (id, function) in program.core.functions.iter().enumerate() {
-        copies += results(&index, memory, id, &function.body.values);
-    }
     Cost {
-        allocations: memory.blocks_made(),
-        copies,
+        allocations: program.memory.blocks_made(),
+        copies: copies(program).len(),
     }
 }
 
-fn moved(index: &Index<'_>, memory: &Memory, stmt: &Stmt) -> usize {
-    let points = copy_points(stmt, memory, &index.env);
-    let away = points.iter().filter(|point| {
+/// All copies that are left.
+pub fn copies(program: &Annotated) -> Vec<Copied> {
+    let index = Index::new(&program.core);
+    let memory = &program.memory;
+    let mut copies = Vec::new();
+    for info in &index.stmts {
+        moved(&index, memory, info.stmt, &mut copies);
+        handed_on(&index, memory, info.stmt, &mut copies);
+    }
+    for (id, function) in program.core.functions.iter().enumerate() {
+        let results = results(&index, memory, id, &function.body.values);
+        copies.extend(results.into_iter().map(|source| Copied {
+            source,
+            made: None,
+            span: function.span,
+            by: By::Result,
+        }));
+    }
+    copies
+}
+
+fn copied(source: &Atom, stmt: &Stmt, by: By) -> Option<Copied> {
+    match source {
+        Atom::Var(source) => Some(Copied {
+            source: source.clone(),
+            made: key(stmt).cloned(),
+            span: stmt.span,
+            by,
+        }),
+        Atom::Const(_) => None,
+    }
+}
+
+fn moved(index: &Index<'_>, memory: &Memory, stmt: &Stmt, out: &mut Vec<Copied>) {
+    for point in copy_points(stmt, memory, &index.env) {
         let home = memory.of(&point.source).get(point.leaf).and_then(Storage::home);
-        home.is_some_and(|home| !index.same_home(home, &point.to))
-    });
-    away.count()
+        if home.is_some_and(|home| !index.same_home(home, &point.to)) {
+            let by = match point.role {
+                Role::Old => By::Update,
+                Role::Part => By::Statement,
+            };
+            out.extend(copied(&point.source, stmt, by));
+        }
+    }
 }
 
 /// Copies at the ends of bodies.
-fn handed_on(index: &Index<'_>, memory: &Memory, stmt: &Stmt) -> usize {
+fn handed_on(index: &Index<'_>, memory: &Memory, stmt: &Stmt, out: &mut Vec<Copied>) {
     match &stmt.exp {
         Exp::If { .. } | Exp::Case { .. } | Exp::Loop(_) => {
             let ends = ends(&stmt.exp);
             let head = key(stmt).and_then(|key| memory.heads.get(key));
-            let items = head.into_iter().flat_map(|head| &head.items);
-            items.map(|item| copied_ends(memory, stmt, item, &ends)).sum()
+            for item in head.into_iter().flat_map(|head| &head.items) {
+                copied_ends(memory, stmt, item, &ends, out);
+            }
         }
         Exp::Op(op) if op.prim == Prim::Map => {
             let counter = key(stmt)
                 .and_then(|key| memory.heads.get(key))
                 .and_then(|head| head.index.clone());
             let Some(counter) = counter else {
-                return 0;
+                return;
             };
             let function = op.functions.first();
             let values = function.map_or(&[][..], |function| function.body.values.as_slice());
-            let pairs = stmt.pattern.values.iter().zip(values);
-            pairs
-                .map(|(pattern, value)| rows(index, memory, &pattern.var, value, &counter))
-                .sum()
+            for (pattern, value) in stmt.pattern.values.iter().zip(values) {
+                for _ in 0..rows(index, memory, &pattern.var, value, &counter) {
+                    out.extend(copied(value, stmt, By::Row));
+                }
+            }
         }
-        _ => 0,
+        _ => {}
     }
 }
 
@@ -87,8 +147,8 @@ fn ends(exp: &Exp) -> Vec<Vec<&Atom>> {
     }
 }
 
-/// How many ends copy an array into a block that is made for it.
-fn copied_ends(memory: &Memory, stmt: &Stmt, item: &Item, ends: &[Vec<&Atom>]) -> usize {
+/// The ends that copy an array into a block that is made for it.
+fn copied_ends(memory: &Memory, stmt: &Stmt, item: &Item, ends: &[Vec<&Atom>], out: &mut Vec<Copied>) {
     let leaves = stmt
         .pattern
         .values
@@ -98,12 +158,25 @@ fn copied_ends(memory: &Memory, stmt: &Stmt, item: &Item, ends: &[Vec<&Atom>]) -
     let leaf = leaves
         .into_iter()
         .position(|storage| storage.home().is_some_and(|home| home.block == item.var));
-    let copied = item.given.iter().zip(ends).filter(|(given, values)| {
-        let mut leaves = values.iter().flat_map(|value| memory.of(value));
-        let from = leaf.and_then(|leaf| leaves.nth(leaf));
-        matches!(given, Given::Alloc(_)) && from.is_some_and(|from| from.home().is_some())
-    });
-    copied.count()
+    let Some(leaf) = leaf else {
+        return;
+    };
+    for (end, (given, values)) in item.given.iter().zip(ends).enumerate() {
+        let mut leaves = values
+            .iter()
+            .flat_map(|value| memory.of(value).iter().map(move |storage| (*value, storage)));
+        let by = match (&stmt.exp, end) {
+            (Exp::Loop(_), 0) => By::LoopStart,
+            (Exp::Loop(_), _) => By::LoopNext,
+            _ => By::Branch,
+        };
+        if let Some((value, from)) = leaves.nth(leaf)
+            && matches!(given, Given::Alloc(_))
+            && from.home().is_some()
+        {
+            out.extend(copied(value, stmt, by));
+        }
+    }
 }
 
 fn rows(index: &Index<'_>, memory: &Memory, pattern: &Var, value: &Atom, counter: &Var) -> usize {
@@ -130,19 +203,18 @@ fn rows(index: &Index<'_>, memory: &Memory, pattern: &Var, value: &Atom, counter
         .count()
 }
 
-fn results(index: &Index<'_>, memory: &Memory, function: usize, values: &[Atom]) -> usize {
+fn results(index: &Index<'_>, memory: &Memory, function: usize, values: &[Atom]) -> Vec<Var> {
     let mut items = memory
         .functions
         .get(function)
         .map_or(&[][..], |function| &function.results)
         .iter();
-    let mut copies = 0;
+    let mut copies = Vec::new();
     for value in values {
-        let leaves = match value {
-            Atom::Var(var) => index.leaves(var),
-            Atom::Const(_) => Vec::new(),
+        let Atom::Var(var) = value else {
+            continue;
         };
-        for (leaf, storage) in leaves.iter().zip(memory.of(value)) {
+        for (leaf, storage) in index.leaves(var).iter().zip(memory.of(value)) {
             let (Leaf::Cells { .. }, Some(item)) =
                 (leaf, (*leaf != Leaf::Held).then(|| items.next()).flatten())
             else {
@@ -153,7 +225,7 @@ fn results(index: &Index<'_>, memory: &Memory, function: usize, values: &[Atom])
                 let given = matches!(item.given.as_slice(), [Given::Block(block)] if *block == home.block);
                 given && crate::introduce::same_cells(&index.normalised(&home.lmad), &whole)
             });
-            copies += usize::from(!there);
+            copies.extend((!there).then(|| var.clone()));
         }
     }
     copies

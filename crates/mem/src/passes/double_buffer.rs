@@ -27,17 +27,17 @@ pub fn double_buffer(program: Annotated, log: &mut Log) -> Annotated {
     let mut memory = program.memory;
     let mut left = HashSet::new();
     while let Some((block, better)) = next(&index, &memory, &left) {
-        let done = check_memory(index.program, &better).is_ok();
-        if done {
-            memory = better;
-        } else {
-            left.insert(block.clone());
+        match check_memory(index.program, &better) {
+            Ok(()) => {
+                memory = better;
+                log.notes.push(Note::done(&block, "the loop swaps two blocks"));
+            }
+            Err(broken) => {
+                left.insert(block.clone());
+                let why = format!("the loop cannot swap two blocks: {}", broken.message);
+                log.notes.push(Note::left(&block, why.into()));
+            }
         }
-        log.notes.push(Note {
-            var: block,
-            done,
-            why: "the loop swaps two blocks".to_string(),
-        });
     }
     Annotated {
         core: program.core.clone(),

@@ -59,19 +59,17 @@ pub fn expand(program: Annotated, layout: Layout, log: &mut Log) -> Annotated {
             element: alloc.element,
         };
         expanded.allocs.entry(around).or_default().push(together);
-        let why = match check_memory(index.program, &expanded) {
+        match check_memory(index.program, &expanded) {
             Ok(()) => {
                 memory = expanded;
-                format!("one block for all iterations, `{block}`")
+                let why = format!("one block for all iterations, `{block}`");
+                log.notes.push(Note::done(&alloc.block, why));
             }
             Err(broken) => {
-                left.insert(alloc.block.clone());
-                broken.message
+                log.notes.push(Note::left(&alloc.block, broken.message.into()));
+                left.insert(alloc.block);
             }
-        };
-        let done = !left.contains(&alloc.block);
-        let var = alloc.block;
-        log.notes.push(Note { var, done, why });
+        }
     }
     Annotated {
         core: program.core.clone(),

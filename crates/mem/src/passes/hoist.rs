@@ -30,11 +30,8 @@ pub fn hoist(program: Annotated, log: &mut Log) -> Annotated {
         if allocs.is_empty() {
             memory.allocs.remove(&from);
         }
-        log.notes.push(Note {
-            var: alloc.block.clone(),
-            done: true,
-            why: "made once, before the loop".to_string(),
-        });
+        log.notes
+            .push(Note::done(&alloc.block, "made once, before the loop"));
         memory.allocs.entry(to).or_default().push(alloc);
     }
     Annotated {

@@ -17,7 +17,7 @@
 //! - Introduces: at most one copy before a loop.
 //! - Guarantees: nothing but places changes.
 
-use super::{Log, Note};
+use super::{Log, Note, Obstacle};
 use crate::check::check_memory;
 use crate::copies::{Role, copy_points};
 use crate::derive::slice_of;
@@ -25,7 +25,7 @@ use crate::index::{Aliases, BodyInfo, BodyKind, Index, Moment, StmtInfo, blocks_
 use crate::ir::{Annotated, Given, Home, Memory, Storage, key};
 use crate::relocate::relocate;
 use almach_core::{Atom, Exp, Var};
-use almach_lmad::disjoint;
+use almach_lmad::{Verdict, disjoint};
 use std::collections::HashSet;
 
 pub fn in_place(program: Annotated, log: &mut Log) -> Annotated {
@@ -48,26 +48,23 @@ pub fn in_place(program: Annotated, log: &mut Log) -> Annotated {
                 .and_then(Storage::home)
                 .cloned();
             let Some(home) = home else {
-                log.notes.push(note(
-                    &value.var,
-                    false,
-                    format!("`{old}` is in no block, so its update makes one"),
-                ));
+                let why = format!("`{}` is in no block, so its update makes one", index.name(old));
+                log.notes.push(Note::left(&value.var, why.into()));
                 continue;
             };
             if index.same_home(&home, &point.to) {
                 continue;
             }
             match update(&index, &memory, info, &value.var, point.leaf, &home) {
-                Ok(better) => {
+                Ok((better, proofs)) => {
                     memory = better;
-                    log.notes.push(note(
-                        &value.var,
-                        true,
-                        format!("updated in place: `{old}` is dead after it"),
-                    ));
+                    let why = format!(
+                        "`{}` is updated in place: nothing uses its old value afterwards",
+                        index.name(old)
+                    );
+                    log.notes.push(Note::done(&value.var, why).proved(proofs));
                 }
-                Err(why) => log.notes.push(note(&value.var, false, why)),
+                Err(obstacle) => log.notes.push(Note::left(&value.var, obstacle)),
             }
         }
     }
@@ -77,13 +74,8 @@ pub fn in_place(program: Annotated, log: &mut Log) -> Annotated {
     }
 }
 
-fn note(var: &Var, done: bool, why: String) -> Note {
-    Note {
-        var: var.clone(),
-        done,
-        why,
-    }
-}
+/// Better memory, and what was proved for it; or what is in the way.
+type Attempt = Result<(Memory, Vec<String>), Obstacle>;
 
 fn update(
     index: &Index<'_>,
@@ -92,15 +84,15 @@ fn update(
     new: &Var,
     leaf: usize,
     home: &Home,
-) -> Result<Memory, String> {
+) -> Attempt {
     match try_update(index, memory, info, new, leaf, home) {
         Ok(better) => Ok(better),
-        Err(why) => {
+        Err(obstacle) => {
             let class = Aliases::new(index, memory).class(&home.block);
             let copied = copied_at_the_start(index, memory, &class).into_iter();
             let mut better =
                 copied.filter_map(|copied| try_update(index, &copied, info, new, leaf, home).ok());
-            better.next().ok_or(why)
+            better.next().ok_or(obstacle)
         }
     }
 }
@@ -156,16 +148,16 @@ fn try_update(
     new: &Var,
     leaf: usize,
     home: &Home,
-) -> Result<Memory, String> {
+) -> Attempt {
     let aliases = Aliases::new(index, memory);
     let class = aliases.class(&home.block);
     owned(index, memory, info, &class)?;
-    dead(index, memory, info, new, &class)?;
+    let proofs = dead(index, memory, info, new, &class)?;
     let moved = relocate(index, memory, new, leaf, home)
         .ok_or_else(|| "its block is handed on in a way that the other cannot be".to_string())?;
     match check_memory(index.program, &moved) {
-        Ok(()) => Ok(moved),
-        Err(broken) => Err(broken.message),
+        Ok(()) => Ok((moved, proofs)),
+        Err(broken) => Err(broken.message.into()),
     }
 }
 
@@ -175,10 +167,13 @@ fn owned(
     memory: &Memory,
     info: &StmtInfo<'_>,
     class: &HashSet<Var>,
-) -> Result<(), String> {
+) -> Result<(), Obstacle> {
     for function in &memory.functions {
         if let Some((block, _)) = function.context.iter().find(|(block, _)| class.contains(block)) {
-            return Err(format!("it may be in `{block}`, which belongs to the caller"));
+            let whose = array_in(memory, block);
+            let why = format!("it may be in the memory of {whose}, which belongs to the caller");
+            return Err(Obstacle::from(why)
+                .help("update an array that the program makes, or copy the caller's first (`materialise`)"));
         }
     }
     let bound = index.memory_bound(memory);
@@ -194,25 +189,41 @@ fn owned(
         .iter()
         .find(|block| bound.get(*block).is_none_or(|moment| *moment < lambda.start))
     {
-        Some(block) => Err(format!("it may be in `{block}`, which all iterations share")),
+        Some(block) => {
+            let whose = array_in(memory, block);
+            let why = format!("it may be in the memory of {whose}, which all iterations share");
+            Err(Obstacle::from(why).help("update an array that the iteration makes itself"))
+        }
         None => Ok(()),
     }
 }
 
-/// Nothing that was bound before the update and may be in the block is used after it, nor read while it is written.
+/// The first array that is in a block, in words; the block where there is none.
+fn array_in(memory: &Memory, block: &Var) -> String {
+    let is_there = |storage: &Storage| storage.home().is_some_and(|home| home.block == *block);
+    let mut arrays = memory.storage.iter();
+    let array = arrays.find(|(_, storage)| storage.iter().any(is_there));
+    format!("`{}`", array.map_or(block, |(array, _)| array).name)
+}
+
+/// Nothing that was bound before the update and may be in the block is used after it, nor read while it is written. Gives the
+/// proofs that a new part has other cells than what it is taken from.
 fn dead(
     index: &Index<'_>,
     memory: &Memory,
     info: &StmtInfo<'_>,
     new: &Var,
     class: &HashSet<Var>,
-) -> Result<(), String> {
+) -> Result<Vec<String>, Obstacle> {
     let around: Vec<&BodyInfo<'_>> = index
         .around(info.body)
         .into_iter()
         .filter_map(|body| index.bodies.get(body.0))
         .collect();
-    for (var, blocks) in blocks_read(index, memory) {
+    let mut proofs = Vec::new();
+    let mut readers: Vec<_> = blocks_read(index, memory).into_iter().collect();
+    readers.sort_by_key(|(var, _)| var.id);
+    for (var, blocks) in readers {
         if var == *new || blocks.is_disjoint(class) {
             continue;
         }
@@ -221,25 +232,38 @@ fn dead(
             continue;
         }
         let uses = || index.uses.get(&var).into_iter().flatten().copied();
-        if uses().any(|at| at > info.end && !elsewhere(index, &around, at)) {
-            return Err(format!("`{var}`, which may be in the same block, is used later"));
+        let later = uses().find(|at| *at > info.end && !elsewhere(index, &around, *at));
+        if let Some(at) = later {
+            let why = format!("`{}`, which may be in the same memory, is used later", var.name);
+            return Err(Obstacle::from(why)
+                .at(index.span_at(at))
+                .help("use the old value before the update, or only the new one after it"));
         }
         let repeated = around
             .iter()
             .filter(|body| matches!(body.kind, BodyKind::Loop | BodyKind::Lambda));
         for body in repeated {
-            let inside = uses().any(|at| at > body.start && at <= body.end);
-            if bound < body.start && inside && !is_state(index, body, &var) {
-                return Err(format!(
-                    "`{var}`, which may be in the same block, is used in the next iteration"
-                ));
+            let inside = uses().find(|at| *at > body.start && *at <= body.end);
+            if let Some(at) = inside.filter(|_| bound < body.start && !is_state(index, body, &var)) {
+                let why = format!(
+                    "`{}`, which may be in the same memory, is used in the next iteration",
+                    var.name
+                );
+                return Err(Obstacle::from(why)
+                    .at(index.span_at(at))
+                    .help("let the loop carry the array, so that each iteration updates what the one before it gave"));
             }
         }
-        if uses().any(|at| at > info.start && at <= info.end) {
-            read_meanwhile(index, memory, info, &var)?;
+        if let Some(at) = uses().find(|at| *at > info.start && *at <= info.end) {
+            let proof = read_meanwhile(index, memory, info, &var).map_err(|why| {
+                Obstacle::from(why).at(index.span_at(at)).help(
+                    "make what is written first (`materialise`), or from other cells than those it goes to",
+                )
+            })?;
+            proofs.extend(proof);
         }
     }
-    Ok(())
+    Ok(proofs)
 }
 
 /// Whether a moment is in a branch that is taken only where the update is not made.
@@ -254,10 +278,16 @@ fn elsewhere(index: &Index<'_>, around: &[&BodyInfo<'_>], at: Moment) -> bool {
 }
 
 /// An operand in the block, besides the old array itself: a new part that provably has other cells than those it goes to.
-fn read_meanwhile(index: &Index<'_>, memory: &Memory, info: &StmtInfo<'_>, var: &Var) -> Result<(), String> {
+fn read_meanwhile(
+    index: &Index<'_>,
+    memory: &Memory,
+    info: &StmtInfo<'_>,
+    var: &Var,
+) -> Result<Vec<String>, String> {
     let refused = || {
         Err(format!(
-            "`{var}`, which may be in the same block, is read while it is written"
+            "`{}`, which may be in the same memory, is read while it is written",
+            var.name
         ))
     };
     let mut operands = 0;
@@ -281,7 +311,7 @@ fn read_meanwhile(index: &Index<'_>, memory: &Memory, info: &StmtInfo<'_>, var: 
         return refused();
     }
     if of(Role::Old).next().is_some() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     if !matches!(&info.stmt.exp, Exp::Update { .. }) || of(Role::Part).next().is_none() {
         return refused();
@@ -290,26 +320,35 @@ fn read_meanwhile(index: &Index<'_>, memory: &Memory, info: &StmtInfo<'_>, var: 
     let Exp::Update { array, parts, .. } = &info.stmt.exp else {
         return refused();
     };
+    let mut proofs = Vec::new();
     for old in memory.of(array).iter().filter_map(Storage::home) {
         let Some(part) = slice_of(&old.lmad, parts, &index.env) else {
             return refused();
         };
+        let part = index.normalised(&part);
         for from in memory.storage.get(var).into_iter().flatten() {
-            let apart = from.home().is_some_and(|from| {
-                from.block != old.block
-                    || disjoint(
-                        &index.normalised(&from.lmad),
-                        &index.normalised(&part),
-                        &index.known,
-                    )
-                    .is_disjoint()
-            });
-            if !apart {
+            let Some(from) = from.home() else {
                 return refused();
+            };
+            if from.block != old.block {
+                continue;
+            }
+            let from = index.normalised(&from.lmad);
+            match disjoint(&from, &part, &index.known) {
+                Verdict::Disjoint(proof) => proofs.push(format!(
+                    "the cells {from} of `{}` are not the cells {part} that it goes to: {proof}",
+                    var.name
+                )),
+                Verdict::Overlapping | Verdict::Unknown => {
+                    return Err(format!(
+                        "`{}`, the cells {from} of that memory, is read while the cells {part} are written, and the two may meet",
+                        var.name
+                    ));
+                }
             }
         }
     }
-    Ok(())
+    Ok(proofs)
 }
 
 /// Whether a loop binds a variable anew before each iteration.

@@ -33,11 +33,8 @@ pub fn merge(program: Annotated, log: &mut Log) -> Annotated {
                 home.block = kept.clone();
             }
         }
-        log.notes.push(Note {
-            var: gone,
-            done: true,
-            why: format!("shares the block `{kept}`, whose arrays are dead by then"),
-        });
+        let why = format!("shares the block `{}`, whose arrays are dead by then", kept.name);
+        log.notes.push(Note::done(&gone, why));
     }
     Annotated {
         core: program.core.clone(),

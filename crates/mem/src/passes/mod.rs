@@ -5,6 +5,7 @@ mod expand;
 mod hoist;
 mod in_place;
 mod merge;
+mod obstacle;
 mod short_circuit;
 
 pub use double_buffer::double_buffer;
@@ -12,11 +13,12 @@ pub use expand::{Layout, expand};
 pub use hoist::hoist;
 pub use in_place::in_place;
 pub use merge::merge;
+pub use obstacle::Obstacle;
 pub use short_circuit::short_circuit;
 
 use crate::check::check;
 use crate::ir::Annotated;
-use almach_base::Diagnostic;
+use almach_base::{Diagnostic, Span};
 use almach_core::Var;
 
 /// What passes did and did not do, and why.
@@ -31,6 +33,38 @@ pub struct Note {
     pub var: Var,
     pub done: bool,
     pub why: String,
+    /// The use that is in the way, where it is one.
+    pub read: Option<Span>,
+    /// What would help, where it was not done.
+    pub help: Option<String>,
+    /// What was proved for it, in words.
+    pub proofs: Vec<String>,
+}
+
+impl Note {
+    pub fn done(var: &Var, why: impl Into<String>) -> Note {
+        Note {
+            var: var.clone(),
+            done: true,
+            why: why.into(),
+            read: None,
+            help: None,
+            proofs: Vec::new(),
+        }
+    }
+
+    pub fn proved(self, proofs: Vec<String>) -> Note {
+        Note { proofs, ..self }
+    }
+
+    pub fn left(var: &Var, obstacle: Obstacle) -> Note {
+        Note {
+            done: false,
+            read: obstacle.read,
+            help: obstacle.help,
+            ..Note::done(var, obstacle.why)
+        }
+    }
 }
 
 /// A pass with its name.

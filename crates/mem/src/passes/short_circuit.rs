@@ -22,7 +22,7 @@
 //! - Introduces: nothing.
 //! - Guarantees: nothing but places changes.
 
-use super::{Log, Note};
+use super::{Log, Note, Obstacle};
 use crate::check::check_memory;
 use crate::copies::{CopyPoint, Role, copy_points};
 use crate::index::{BodyId, BodyKind, Index, Moment, StmtInfo, blocks_read};
@@ -30,7 +30,7 @@ use crate::ir::{Alloc, Annotated, Given, Home, Memory, Storage, key};
 use crate::leaves::Leaf;
 use crate::relocate::relocate;
 use almach_core::{Atom, Dim, Exp, Op, Size, Stmt, Type, Var};
-use almach_lmad::{Lmad, disjoint};
+use almach_lmad::{Lmad, Verdict, disjoint};
 use almach_prim::Prim;
 use std::collections::HashSet;
 
@@ -85,21 +85,18 @@ fn one(
             continue;
         }
         match attempt(index, memory, &copy) {
-            Ok(better) => {
-                log.notes.push(Note {
-                    var: copy.source.clone(),
-                    done: true,
-                    why: format!("built where it is copied to, in `{}`", copy.to.block),
-                });
+            Ok((better, proofs)) => {
+                let why = format!(
+                    "`{}` is built where it will be, in `{}`",
+                    index.name(&copy.source),
+                    copy.to.block.name
+                );
+                log.notes.push(Note::done(&copy.source, why).proved(proofs));
                 return Some(better);
             }
-            Err(why) => {
+            Err(obstacle) => {
                 refused.insert((copy.source.clone(), copy.leaf, copy.at));
-                log.notes.push(Note {
-                    var: copy.source.clone(),
-                    done: false,
-                    why,
-                });
+                log.notes.push(Note::left(&copy.source, obstacle));
             }
         }
     }
@@ -242,15 +239,20 @@ fn function_end(index: &Index<'_>, memory: &Memory, function: usize, body: BodyI
     }
 }
 
-fn attempt(index: &Index<'_>, memory: &Memory, copy: &Copy) -> Result<Memory, String> {
+/// Better memory, and what was proved for it; or what is in the way.
+type Attempt = Result<(Memory, Vec<String>), Obstacle>;
+
+fn attempt(index: &Index<'_>, memory: &Memory, copy: &Copy) -> Attempt {
     let (owner, leaf, lmad) = owner_of(index, memory, copy)?;
     let Some(made) = index.stmt_of(&owner) else {
-        return Err(format!("`{owner}` is not made here"));
+        return Err(format!("`{}` is not made here", index.name(&owner)).into());
     };
     if made.body != copy.body || made.end > copy.at {
         return Err(format!(
-            "`{owner}` is made in another place than it is copied from"
-        ));
+            "`{}` is made in another place than it is copied from",
+            index.name(&owner)
+        )
+        .into());
     }
     let home = memory
         .storage
@@ -258,11 +260,11 @@ fn attempt(index: &Index<'_>, memory: &Memory, copy: &Copy) -> Result<Memory, St
         .and_then(|all| all.get(leaf))
         .and_then(Storage::home);
     let Some(home) = home else {
-        return Err(format!("`{owner}` is in no block"));
+        return Err(format!("`{}` is in no block", index.name(&owner)).into());
     };
     let own = key(made.stmt).and_then(|key| memory.allocs.get(key));
     if !own.is_some_and(|allocs| allocs.iter().any(|alloc| alloc.block == home.block)) {
-        return Err(format!("`{owner}` is in a block that others have made"));
+        return Err(format!("`{}` is in a block that others have made", index.name(&owner)).into());
     }
     let mut to = Home {
         block: copy.to.block.clone(),
@@ -288,17 +290,18 @@ fn attempt(index: &Index<'_>, memory: &Memory, copy: &Copy) -> Result<Memory, St
         move_alloc(&mut better, stmt.stmt, made.stmt, &to.block);
     }
     there_before(index, &better, &to, made.start)?;
-    undisturbed(index, &better, &to, home, made, copy)?;
+    let proofs = undisturbed(index, &better, &to, home, made, copy)?;
     unchanged_after(index, &better, &to, home, copy)?;
     let moved = relocate(index, &better, &owner, leaf, &to).ok_or_else(|| {
         format!(
-            "something that is taken from `{owner}` has no descriptor in `{}`",
-            to.block
+            "something that is taken from `{}` has no descriptor in `{}`",
+            index.name(&owner),
+            to.block.name
         )
     })?;
     match check_memory(index.program, &moved) {
-        Ok(()) => Ok(moved),
-        Err(broken) => Err(broken.message),
+        Ok(()) => Ok((moved, proofs)),
+        Err(broken) => Err(broken.message.into()),
     }
 }
 
@@ -307,7 +310,7 @@ fn owner_of(index: &Index<'_>, memory: &Memory, copy: &Copy) -> Result<(Var, usi
     let (mut var, mut lmad) = (copy.source.clone(), copy.to.lmad.clone());
     loop {
         let Some(info) = index.stmt_of(&var) else {
-            return Err(format!("`{var}` comes from outside"));
+            return Err(format!("`{}` comes from outside", index.name(&var)));
         };
         let whole = matches!(
             crate::derive::derive(
@@ -323,7 +326,8 @@ fn owner_of(index: &Index<'_>, memory: &Memory, copy: &Copy) -> Result<(Var, usi
         }
         let Some((operand, before)) = inverse(index, &info.stmt.exp, &lmad) else {
             return Err(format!(
-                "`{var}` is a part of something else, or of a layout that cannot be turned round"
+                "`{}` is a part of something else, or of a layout that cannot be turned round",
+                index.name(&var)
             ));
         };
         (var, lmad) = (operand, before);
@@ -398,7 +402,7 @@ fn there_before(index: &Index<'_>, memory: &Memory, to: &Home, start: Moment) ->
             .all(|var| when(var).is_some_and(|moment| moment < start))
     };
     if when(&to.block).is_none_or(|moment| moment > start) {
-        return Err(format!("the block `{}` is made only after it", to.block));
+        return Err(format!("the block `{}` is made only after it", to.block.name));
     }
     let alloc = memory
         .allocs
@@ -500,14 +504,15 @@ fn unchanged_after(
     });
     match writer {
         Some(_) => Err(format!(
-            "`{var}` is used after `{}` is written to again",
-            to.block
+            "`{}` is used after `{}` is written to again",
+            index.name(var),
+            to.block.name
         )),
         None => Ok(()),
     }
 }
 
-/// Nothing else is read from or written to the new place in between.
+/// Nothing else is read from or written to the new place in between. Gives the proofs that what is in the same block is elsewhere.
 fn undisturbed(
     index: &Index<'_>,
     memory: &Memory,
@@ -515,7 +520,7 @@ fn undisturbed(
     from: &Home,
     making: &StmtInfo<'_>,
     copy: &Copy,
-) -> Result<(), String> {
+) -> Result<Vec<String>, Obstacle> {
     let (start, end) = (making.start, copy.at);
     let aliases = crate::index::Aliases::new(index, memory);
     let mut class = aliases.class(&to.block);
@@ -524,16 +529,15 @@ fn undisturbed(
         let bound = index.memory_bound(memory);
         class.retain(|block| *block == to.block || bound.get(block).is_none_or(|moment| *moment > made));
     }
-    for (var, blocks) in blocks_read(index, memory) {
+    let mut proofs = Vec::new();
+    let mut readers: Vec<_> = blocks_read(index, memory).into_iter().collect();
+    readers.sort_by_key(|(var, _)| var.id);
+    for (var, blocks) in readers {
         let bound = index.bound.get(&var).copied().unwrap_or(0);
-        let used = index
-            .uses
-            .get(&var)
-            .into_iter()
-            .flatten()
-            .any(|at| *at > start && *at <= end);
+        let mut uses = index.uses.get(&var).into_iter().flatten();
+        let used = uses.find(|at| **at > start && **at <= end).copied();
         let made = bound > start && bound <= end;
-        if !(used || made) || blocks.is_disjoint(&class) {
+        if !(used.is_some() || made) || blocks.is_disjoint(&class) {
             continue;
         }
         // What the copying statement itself makes.
@@ -547,27 +551,40 @@ fn undisturbed(
         if bound <= start && read_cell_by_cell(index, memory, making, &var, to, end) {
             continue;
         }
+        let meets = |why: String| {
+            Obstacle::from(why)
+                .at(used.and_then(|at| index.span_at(at)))
+                .help("use it before, or copy it (`materialise`)")
+        };
         for storage in memory.storage.get(&var).into_iter().flatten() {
             match storage {
                 Storage::Placed(home) if home.block == from.block || !class.contains(&home.block) => {}
                 Storage::Placed(home) if home.block == to.block => {
-                    let verdict = disjoint(
-                        &index.normalised(&home.lmad),
-                        &index.normalised(&to.lmad),
-                        &index.known,
-                    );
-                    if !verdict.is_disjoint() {
-                        return Err(format!(
-                            "`{var}` may use the same cells of `{}` in between",
-                            to.block
-                        ));
+                    let (theirs, ours) = (index.normalised(&home.lmad), index.normalised(&to.lmad));
+                    match disjoint(&theirs, &ours, &index.known) {
+                        Verdict::Disjoint(proof) => proofs.push(format!(
+                            "the cells {theirs} of `{}` are not its cells {ours}: {proof}",
+                            var.name
+                        )),
+                        Verdict::Overlapping => {
+                            return Err(meets(format!(
+                                "`{}` uses the cells {theirs} of `{}` in between, and the cells {ours} would be written",
+                                var.name, to.block.name
+                            )));
+                        }
+                        Verdict::Unknown => {
+                            return Err(meets(format!(
+                                "`{}` uses the cells {theirs} of `{}` in between, which may be some of the cells {ours} that would be written",
+                                var.name, to.block.name
+                            )));
+                        }
                     }
                 }
                 _ => {
-                    return Err(format!(
-                        "`{var}` may use the same cells of `{}` in between",
-                        to.block
-                    ));
+                    return Err(meets(format!(
+                        "`{}` may use the same cells of `{}` in between",
+                        var.name, to.block.name
+                    )));
                 }
             }
         }
@@ -578,8 +595,11 @@ fn undisturbed(
             .flatten()
             .any(|storage| storage.home().is_none());
         if view {
-            return Err(format!("the view `{var}` reads `{}` in between", to.block));
+            return Err(meets(format!(
+                "the view `{}` reads `{}` in between",
+                var.name, to.block.name
+            )));
         }
     }
-    Ok(())
+    Ok(proofs)
 }
