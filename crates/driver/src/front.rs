@@ -1,6 +1,7 @@
 //! From loaded files to Core.
 
 use crate::load::Loaded;
+use crate::updates;
 use almach_base::{Diagnostic, Name, SourceMap};
 use almach_core::Program;
 use almach_core::check::Checked;
@@ -88,15 +89,20 @@ impl Front {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
-    /// The program in Core, checked. The errors are what cannot be made concrete, or a bug of the compiler.
+    /// The program in Core, checked. The errors are what cannot be made concrete, levels that cannot stand where they do, updates
+    /// that would copy and must not, or a bug of the compiler.
     pub fn core(&self) -> Result<Checked<Program>, Vec<Diagnostic>> {
         let Some(typed) = &self.typed else {
             return Err(self.diagnostics.clone());
         };
         let core = elaborate(typed, &Options::default())?;
-        match check_levels(&core).as_slice() {
-            [] => Ok(core),
-            wrong => Err(wrong.to_vec()),
+        let mut wrong = check_levels(&core);
+        if wrong.is_empty() {
+            wrong = updates::refused(&core);
+        }
+        match wrong.is_empty() {
+            true => Ok(core),
+            false => Err(wrong),
         }
     }
 }

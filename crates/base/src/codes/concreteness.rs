@@ -83,6 +83,25 @@ Write instead a function with a name of its own, that calls the other one:
 
     foreign my_exp : f64 -> f64
 ";
+    UPDATE_COPIES = "E0607", "an update that must be in place would copy", "
+`a with! [i] = e` promises to write into the memory of `a`. That is not possible where the old value is needed afterwards, where
+the memory is the caller's, or where all iterations of a parallel operation share it. The note says which, and `almach explain`
+says the same of `with`, which copies where it must.
+
+Erroneous:
+
+    entry main (n: i64): ([]i64, i64) =
+      let a = scan (+) 0 (iota n)
+      let b = a with! [0] = 7
+      in (b, a[0])
+
+Write instead what needs the old value before the update:
+
+    entry main (n: i64): ([]i64, i64) =
+      let a = scan (+) 0 (iota n)
+      let first = a[0]
+      in (a with! [0] = 7, first)
+";
     NOT_COMPILED_YET = "E0690", "a construct is not yet compiled", "
 The compiled back ends (C, OpenMP) do not translate everything yet. The interpreter runs every program, so use
 `--backend interp`; `almach run` does so by itself and says it did.

@@ -1,0 +1,110 @@
+//! `a with! [i] = e`: refused where the memory plan copies `a`, with the plan's reason.
+
+use crate::back::{self, Machine};
+use almach_base::codes::concreteness::UPDATE_COPIES;
+use almach_base::{Diagnostic, Name, Span};
+use almach_core::check::Checked;
+use almach_core::visit::{Walk, walk_function, walk_stmt};
+use almach_core::{Exp, InPlace, Program, Stmt, Var};
+use almach_mem::passes::{Log, Note};
+use almach_mem::plan::{By, Copied, copies};
+use almach_mem::{Annotated, Storage, key};
+
+/// The updates that must be in place and are not, on any back end. The errors of a stage on the way are given as they are.
+pub fn refused(core: &Checked<Program>) -> Vec<Diagnostic> {
+    if Required::of(core).0.is_empty() {
+        return Vec::new();
+    }
+    let mut found: Vec<Diagnostic> = Vec::new();
+    for machine in [Machine::Threads, Machine::Sequential] {
+        let mut log = Log::default();
+        let planned =
+            back::strategy(core.clone(), machine).and_then(|strategy| back::memory_with(&strategy, &mut log));
+        let wrong = match planned {
+            Ok(planned) => copied(&planned, &log),
+            Err(diagnostics) => return diagnostics,
+        };
+        for diagnostic in wrong {
+            // A function that is called twice is there twice.
+            if !found
+                .iter()
+                .any(|known| known.primary.span == diagnostic.primary.span)
+            {
+                found.push(diagnostic);
+            }
+        }
+    }
+    found
+}
+
+/// Updates that are to be in place: what they make, and where they stand.
+struct Required(Vec<(Var, Span)>);
+
+impl Required {
+    fn of(program: &Program) -> Required {
+        let mut required = Required(Vec::new());
+        for function in &program.functions {
+            walk_function(&mut required, function);
+        }
+        required
+    }
+}
+
+impl Walk for Required {
+    fn stmt(&mut self, stmt: &Stmt) {
+        if let (
+            Exp::Update {
+                in_place: InPlace::Required,
+                ..
+            },
+            Some(made),
+        ) = (&stmt.exp, key(stmt))
+        {
+            self.0.push((made.clone(), stmt.span));
+        }
+        walk_stmt(self, stmt);
+    }
+}
+
+fn copied(planned: &Annotated, log: &Log) -> Vec<Diagnostic> {
+    let left = copies(planned);
+    let mut out = Vec::new();
+    for (made, span) in Required::of(&planned.core).0 {
+        let is_it = |copy: &&Copied| copy.by == By::Update && copy.made.as_ref() == Some(&made);
+        let held = planned.memory.storage.get(&made);
+        if let Some(copy) = left.iter().find(is_it) {
+            let mut notes = log.notes.iter().rev();
+            let note = notes.find(|note| note.var == made && !note.done);
+            let old = planned.memory.storage.get_key_value(&copy.source);
+            let old = old.map_or(&copy.source, |(binder, _)| binder);
+            out.push(diagnostic(&old.name, span, note));
+        } else if held.is_some_and(|all| all.contains(&Storage::Held)) {
+            out.push(not_in_a_block(span));
+        }
+    }
+    out
+}
+
+fn refusal(span: Span, title: String) -> Diagnostic {
+    Diagnostic::error(UPDATE_COPIES, span, title).label("`with!` promises that nothing is copied")
+}
+
+fn diagnostic(old: &Name, span: Span, note: Option<&Note>) -> Diagnostic {
+    let mut diagnostic = refusal(span, format!("this update would copy `{old}`"));
+    if let Some(note) = note {
+        if let Some(read) = note.read.filter(|read| *read != span) {
+            diagnostic = diagnostic.also(read, "the old value is used here");
+        }
+        diagnostic = diagnostic.note(note.why.clone());
+        if let Some(help) = &note.help {
+            diagnostic = diagnostic.help(help.clone());
+        }
+    }
+    diagnostic.help("`with` copies where it must")
+}
+
+fn not_in_a_block(span: Span) -> Diagnostic {
+    refusal(span, "this update would copy the array".to_owned())
+        .note("rows of their own sizes, and arrays of recursive data, are not updated in place")
+        .help("`with` copies where it must")
+}
