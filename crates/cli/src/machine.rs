@@ -14,6 +14,7 @@ use almach_core::check::Checked;
 use almach_core::interp::{Interpreter, Limits};
 use almach_core::{Entry, Program as Core};
 use almach_driver::back::{self, Accounting, Lowered, Target, Without};
+use almach_driver::explain::Predicted;
 use almach_native::Account;
 use almach_value::Value;
 use std::path::PathBuf;
@@ -106,6 +107,14 @@ impl Machine {
         match self {
             Machine::Interpreter(_) => None,
             Machine::Native(native) => native.account(),
+        }
+    }
+
+    /// The most bytes that a call holds at once; none where that has no formula, or is not asked for.
+    pub fn predicted(&self, entry: &str, args: &[Value]) -> Option<Predicted> {
+        match self {
+            Machine::Interpreter(_) => None,
+            Machine::Native(native) => native.predicted(entry, args),
         }
     }
 

@@ -458,22 +458,22 @@ entry counted (n: i64): []i64 = loop (a = replicate n 0) for i < n do a with! [i
         (
             "joined",
             &["[1, 2]", "[3]"][..],
-            "1 allocations, 128 bytes at most at once",
+            "1 allocation, 128 bytes at most at once (predicted: 128)",
         ),
         (
             "turned",
             &["[[1, 2], [3, 4]]"],
-            "1 allocations, 128 bytes at most at once",
+            "1 allocation, 128 bytes at most at once (predicted: 128)",
         ),
         (
             "rows",
             &["[[1, 2], [3, 4]]"],
-            "1 allocations, 128 bytes at most at once",
+            "1 allocation, 128 bytes at most at once (predicted: 128)",
         ),
         (
             "counted",
             &["1000000"],
-            "1 allocations, 8000064 bytes at most at once",
+            "1 allocation, 8000064 bytes at most at once (predicted: 8000064)",
         ),
     ] {
         for backend in ["c", "openmp"] {
@@ -506,7 +506,7 @@ entry counted (n: i64): []i64 = loop (a = replicate n 0) for i < n do a with! [i
     let said = stats(&folder, &[&run[..], &["[[1, 2], [3, 4]]"]].concat());
     assert_eq!(
         said,
-        "by the memory plan: 1 allocations of 4 cells in all, 0 cells copied"
+        "by the memory plan: 1 allocation of 4 cells in all, 0 cells copied"
     );
 }
 
@@ -537,4 +537,6 @@ fn memory_has_a_limit_where_one_is_asked_for() {
     assert_eq!(refused.status.code(), Some(1));
     let said = String::from_utf8(refused.stderr).unwrap();
     assert!(said.contains("E0812"), "{said}");
+    // The formula is exact here, so that the call is not even started.
+    assert!(said.contains("would hold 800064 bytes at once"), "{said}");
 }

@@ -2,6 +2,10 @@
 //! copied, what costs nothing. For `almach explain`.
 
 mod memory;
+mod peak;
+mod plan;
+
+pub use peak::{Peak, Precision, Predicted, peaks};
 
 use crate::back::{self, Explained, Target};
 use almach_base::{Diagnostic, Span};
@@ -17,7 +21,7 @@ use std::collections::HashSet;
 pub struct Fact {
     pub span: Span,
     pub kind: Kind,
-    /// A sentence without its full stop.
+    /// A sentence without its full stop; reasons are on lines of their own.
     pub text: String,
 }
 
@@ -29,6 +33,10 @@ pub enum Kind {
     Strategy,
     /// A view: no data is moved.
     View,
+    /// What the memory plan builds where it will be, and the proofs.
+    InPlace,
+    /// What the memory plan copies, and why.
+    NotInPlace,
     Allocated,
     Copied,
     /// What the back end does not do, and what happens instead.
@@ -41,19 +49,13 @@ impl Kind {
             Kind::Rewritten => "rewritten",
             Kind::Strategy => "strategy",
             Kind::View => "view",
+            Kind::InPlace => "in place",
+            Kind::NotInPlace => "not in place",
             Kind::Allocated => "allocated",
             Kind::Copied => "copied",
             Kind::Refused => "refused",
         }
     }
-}
-
-/// The most memory that a procedure holds at once, apart from its arguments.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Peak {
-    pub procedure: String,
-    /// In bytes, over the sizes of the procedure.
-    pub bytes: String,
 }
 
 #[derive(Clone, Default, Debug)]
@@ -83,6 +85,13 @@ pub fn explain(core: Checked<Program>, target: Target) -> Result<Explanation, Ve
     for decision in decisions {
         say(decision.span, Kind::Strategy, decision.to_string());
     }
+    let plan::Planned {
+        facts: planned,
+        copying,
+    } = plan::of(&program)?;
+    for (span, kind, text) in planned {
+        say(span, kind, text);
+    }
     let entries: Vec<_> = program.entries.iter().collect();
     let mut peaks = Vec::new();
     match back::lowered(&program, &entries) {
@@ -93,6 +102,10 @@ pub fn explain(core: Checked<Program>, target: Target) -> Result<Explanation, Ve
                 say(span, Kind::Allocated, text);
             }
             for (span, text) in found.copies {
+                let text = match copying.contains(&span) {
+                    true => text,
+                    false => format!("{text}: the translation's own, the memory plan has none here"),
+                };
                 say(span, Kind::Copied, text);
             }
             for (span, prim) in views(&program) {
@@ -104,7 +117,7 @@ pub fn explain(core: Checked<Program>, target: Target) -> Result<Explanation, Ve
                     );
                 }
             }
-            peaks = found.peaks;
+            peaks = peak::peaks(&lowered);
         }
         Err(diagnostics) => {
             for diagnostic in diagnostics {

@@ -7,6 +7,7 @@ pub mod front;
 pub mod load;
 pub mod source;
 pub mod tests;
+pub mod updates;
 
 pub use almach_imp::interface::Entry as NativeEntry;
 pub use front::{Extra, ExtraKind, Front, front};

@@ -141,6 +141,14 @@ impl Uses {
         }
     }
 
+    pub fn on_the_stack(&self) -> HashSet<Name> {
+        let names = self.buffers.keys();
+        names
+            .filter(|name| matches!(self.storage(name), Storage::Stack(_)))
+            .cloned()
+            .collect()
+    }
+
     fn declare(&mut self, name: &Name, ty: Option<ScalarType>, declared: &mut HashSet<Name>) {
         declared.insert(name.clone());
         let new = BufferUse {

@@ -68,6 +68,11 @@ pub enum Accounting {
     On,
 }
 
+/// The buffers of a procedure that take no memory of the heap: C arrays.
+pub fn stack_buffers(proc: &Proc) -> HashSet<Name> {
+    Uses::of(proc).on_the_stack()
+}
+
 /// A procedure that others may call.
 #[derive(Clone, Debug)]
 pub struct Export {

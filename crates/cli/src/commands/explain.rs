@@ -69,14 +69,12 @@ fn text(explanation: &Explanation, sources: &SourceMap) -> String {
             let _ = writeln!(out, "{}{}", place(*span, sources), quote(*span, sources));
             before = Some(*span);
         }
-        let _ = writeln!(out, "    {text}");
+        for (at, line) in text.lines().enumerate() {
+            let _ = writeln!(out, "{}{line}", if at == 0 { "    " } else { "      " });
+        }
     }
     for peak in &explanation.peaks {
-        let _ = writeln!(
-            out,
-            "`{}` holds at most {} bytes at once, apart from what it is given and gives",
-            peak.procedure, peak.bytes
-        );
+        let _ = writeln!(out, "{peak}");
     }
     if out.is_empty() {
         out.push_str("there is nothing to choose and nothing is allocated\n");
@@ -101,7 +99,7 @@ fn as_json(explanation: &Explanation, sources: &SourceMap) -> String {
     let peaks: Vec<_> = explanation
         .peaks
         .iter()
-        .map(|peak| json!({"procedure": peak.procedure, "bytes": peak.bytes}))
+        .map(|peak| json!({"entry": peak.entry.as_str(), "bytes": peak.formula()}))
         .collect();
     json!({"facts": facts, "peaks": peaks}).to_string()
 }

@@ -14,6 +14,7 @@ use almach_base::{Code, Diagnostic};
 use almach_core::check::Checked;
 use almach_core::{Entry, Program as Core};
 use almach_driver::back::{self, Accounting, Target};
+use almach_driver::explain::Precision;
 use almach_value::{Extent, Value, print};
 use std::path::Path;
 
@@ -76,9 +77,18 @@ fn memory_settings(options: &RunOptions) -> MemorySettings {
 /// What the call did to memory. The interpreter has values and no memory: there it is what the memory plan says, run on blocks.
 fn say_account(machine: &Machine, core: &Checked<Core>, entry: &Entry, args: &[Value]) {
     if let Some(account) = machine.account() {
+        let predicted = match machine.predicted(&entry.name, args) {
+            Some(predicted) => match predicted.precision {
+                Precision::Exact => format!(" (predicted: {})", predicted.bytes),
+                Precision::Bound => format!(" (predicted: at most {})", predicted.bytes),
+            },
+            None => String::new(),
+        };
         terminal::complain(&format!(
-            "{} allocations, {} bytes at most at once, {} bytes copied",
-            account.allocations, account.peak, account.copied
+            "{}, {} at most at once{predicted}, {} copied",
+            counted(account.allocations, "allocation"),
+            counted(account.peak, "byte"),
+            counted(account.copied, "byte")
         ));
         return;
     }
@@ -91,11 +101,21 @@ fn say_account(machine: &Machine, core: &Checked<Core>, entry: &Entry, args: &[V
     });
     terminal::complain(&match account {
         Some((_, account)) => format!(
-            "by the memory plan: {} allocations of {} cells in all, {} cells copied",
-            account.allocations, account.cells, account.copied
+            "by the memory plan: {} of {} in all, {} copied",
+            counted(account.allocations, "allocation"),
+            counted(account.cells, "cell"),
+            counted(account.copied, "cell")
         ),
         None => "by the memory plan: not known, the run on blocks takes too many steps".to_owned(),
     });
+}
+
+/// A number of things, in words.
+fn counted(number: impl Into<i128>, thing: &str) -> String {
+    match number.into() {
+        1 => format!("1 {thing}"),
+        number => format!("{number} {thing}s"),
+    }
 }
 
 /// How long the memory plan is run to count what it does.

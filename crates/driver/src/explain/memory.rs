@@ -1,6 +1,5 @@
-//! What the final program allocates and copies, and how much it holds at once.
+//! What the final program allocates and copies.
 
-use super::Peak;
 use almach_base::{Name, Span};
 use almach_imp::ir::{Index, LoopMode, Program, Stmt};
 use almach_value::ScalarType;
@@ -10,7 +9,6 @@ use std::collections::HashMap;
 pub(super) struct Memory {
     pub allocations: Vec<(Span, String)>,
     pub copies: Vec<(Span, String)>,
-    pub peaks: Vec<Peak>,
 }
 
 pub(super) fn of(program: &Program) -> Memory {
@@ -24,19 +22,10 @@ pub(super) fn of(program: &Program) -> Memory {
         let mut walk = Walk {
             memory: &mut memory,
             types: HashMap::new(),
-            held: HashMap::new(),
             at: proc.span,
             loops: Loops::None,
-            peak: Some(Index::zero()),
         };
         walk.block(&proc.body);
-        let peak = walk.peak.filter(|peak| !peak.is_zero());
-        if let Some(peak) = peak {
-            memory.peaks.push(Peak {
-                procedure: proc.name.to_string(),
-                bytes: peak.to_string(),
-            });
-        }
     }
     memory
 }
@@ -52,12 +41,8 @@ enum Loops {
 struct Walk<'m> {
     memory: &'m mut Memory,
     types: HashMap<Name, ScalarType>,
-    /// Bytes that buffers hold now.
-    held: HashMap<Name, Index>,
     at: Span,
     loops: Loops,
-    /// The most bytes so far; none where two sizes cannot be compared.
-    peak: Option<Index>,
 }
 
 impl Walk<'_> {
@@ -74,9 +59,6 @@ impl Walk<'_> {
                 self.types.insert(name.clone(), *ty);
             }
             Stmt::Alloc { buffer, size, span } => self.alloc(buffer, size, *span),
-            Stmt::Free(name) => {
-                self.held.remove(name);
-            }
             Stmt::Copy { to, from, count, .. } => {
                 let text = format!("{count} elements are copied from `{from}` to `{to}`");
                 self.memory.copies.push((self.at, text));
@@ -90,11 +72,8 @@ impl Walk<'_> {
             }
             Stmt::While { body, .. } => self.inside(self.loops.max_with(Loops::InOrder), body),
             Stmt::If { then, otherwise, .. } => {
-                let before = self.held.clone();
                 self.block(then);
-                let after = std::mem::replace(&mut self.held, before);
                 self.block(otherwise);
-                self.held.extend(after);
             }
             _ => {}
         }
@@ -108,10 +87,9 @@ impl Walk<'_> {
 
     fn alloc(&mut self, buffer: &Name, size: &Index, span: Span) {
         let span = if span.is_none() { self.at } else { span };
-        let ty = self.types.get(buffer).copied();
-        let (bytes, of) = match ty {
-            Some(ty) => (ty.bytes() as i64, format!(" of `{ty}`")),
-            None => (1, String::new()),
+        let of = match self.types.get(buffer) {
+            Some(ty) => format!(" of `{ty}`"),
+            None => String::new(),
         };
         let often = match self.loops {
             Loops::None => "",
@@ -125,16 +103,6 @@ impl Walk<'_> {
         };
         let text = format!("`{buffer}` is allocated: {size} {elements}{of}{often}");
         self.memory.allocations.push((span, text));
-        if ty.is_none() || self.loops == Loops::Parallel {
-            // The caller's memory, or as many as there are threads.
-            if self.loops == Loops::Parallel {
-                self.peak = None;
-            }
-            return;
-        }
-        self.held.insert(buffer.clone(), size * &Index::constant(bytes));
-        let now = self.held.values().fold(Index::zero(), |sum, held| sum + held);
-        self.peak = self.peak.take().and_then(|peak| larger(peak, now));
     }
 }
 
@@ -145,17 +113,5 @@ impl Loops {
             (Loops::InOrder, _) | (_, Loops::InOrder) => Loops::InOrder,
             (Loops::None, Loops::None) => Loops::None,
         }
-    }
-}
-
-/// The larger of two sizes, where one is so for all values of their variables.
-fn larger(a: Index, b: Index) -> Option<Index> {
-    let is_positive = |index: &Index| index.terms().iter().all(|(_, coefficient)| *coefficient >= 0);
-    if is_positive(&(&a - &b)) {
-        Some(a)
-    } else if is_positive(&(&b - &a)) {
-        Some(b)
-    } else {
-        None
     }
 }
