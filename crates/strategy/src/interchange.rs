@@ -145,7 +145,8 @@ impl Chooser {
         self.may_interchange(&nest).then_some(nest)
     }
 
-    fn columns_of(&self, arg: &Atom) -> Option<&Atom> {
+    /// The array whose columns an array has as its rows.
+    pub(crate) fn columns_of(&self, arg: &Atom) -> Option<&Atom> {
         match arg {
             Atom::Var(var) => self.transposed.get(var),
             Atom::Const(_) => None,

@@ -51,6 +51,9 @@ impl Chooser {
                     if let Some(nest) = self.column_nest(op) {
                         return self.interchanged(stmt, &nest, around);
                     }
+                    if let Some(work) = self.transposition(op) {
+                        return self.transposed_in_tiles(stmt, &work, around);
+                    }
                 }
                 Exp::Op(self.op(op, stmt.span, around)?)
             }

@@ -19,7 +19,8 @@
 //!   around that respects it.
 //! - [`sources`](mod@sources): what feeds a scan, a filter or a histogram is computed where it is read.
 //! - [`interchange`](mod@interchange): rows on the outside, where an access would stride.
-//! - [`products`](mod@products): tiles, where every row meets every column.
+//! - [`products`](mod@products): tiles, where every row meets every column. [`transposition`](mod@transposition): tiles, where rows
+//!   are made of columns.
 //! - [`operator`](mod@operator): which operators may be reordered. [`cost`](mod@cost): how much work a function is.
 
 mod calls;
@@ -37,6 +38,7 @@ mod recursion;
 mod reductions;
 mod same_copies;
 mod sources;
+mod transposition;
 mod write;
 mod written;
 

@@ -16,7 +16,7 @@
 
 use crate::interchange::Nest;
 use crate::reductions::Reduction;
-use crate::write::{at_level, int, view};
+use crate::write::{at_level, int, levelled, view};
 use crate::{Around, Choice, Chooser};
 use almach_base::Span;
 use almach_core::build::{enter_params, op as plain_op};
@@ -24,7 +24,6 @@ use almach_core::typing::Typed;
 use almach_core::{Atom, Dim, Exp, Lambda, Op, Stmt, Type};
 use almach_prim::{Level, Prim};
 use almach_rewrite::facts::is_fixed;
-use almach_value::BinOp;
 
 /// Rows that share the columns of a tile while those are in the cache.
 const SHARED: i64 = 64;
@@ -140,14 +139,6 @@ impl Chooser {
         let all = at_level(Prim::Concat, Level::Seq, vec![], vec![done, left]);
         self.builder.push(stmt.pattern.clone(), all, span);
         Ok(())
-    }
-
-    /// The elements of an array up to a multiple of a number, and those behind.
-    fn multiple_of(&mut self, array: &Atom, of: i64, span: Span) -> Typed<(Atom, Atom)> {
-        let n = self.builder.length(array, span)?;
-        let count = self.arithmetic(BinOp::Div, n, int(of), "count", span)?;
-        let whole = self.arithmetic(BinOp::Mul, count, int(of), "whole", span)?;
-        self.cut(array, &whole, span)
     }
 
     /// What is left over of the rows, each as `interchange` does it.
@@ -297,13 +288,5 @@ impl Chooser {
         })?;
         let fold = plain_op(Prim::ReduceSeq, vec![function], vec![start, steps.clone()]);
         self.bind(fold, "sums", span)
-    }
-}
-
-/// A view that takes a level: it runs nowhere.
-fn levelled(exp: Exp) -> Exp {
-    match exp {
-        Exp::Op(op) => at_level(op.prim, Level::Seq, op.functions, op.args),
-        other => other,
     }
 }

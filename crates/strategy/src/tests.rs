@@ -118,6 +118,22 @@ fn copies_that_are_the_same_are_one() {
     );
 }
 
+#[test]
+fn rows_made_of_columns_are_made_in_tiles() {
+    let source = r"
+fun main {n, m} (xss: [n][m]f64): [m][n]f64 =
+  let columns: [m][n]f64 = transpose xss
+  let rows: [m][n]f64 = materialise columns
+  in rows
+";
+    let text = text(source, Machine::Threads);
+    assert_eq!(text.matches("split 16").count(), 2, "{text}");
+    assert_eq!(text.matches("map@par").count(), 2, "{text}");
+    assert_eq!(text.matches("map@vec").count(), 3, "{text}");
+    let small = source.replace("{n, m}", "{m}").replace("n]", "8]");
+    assert!(!self::text(&small, Machine::Threads).contains("split"));
+}
+
 const DOT: &str = r"
 fun main {n} (xs: [n]f32, ys: [n]f32): f32 =
   let ps: [n]f32 = map (\(x: f32, y: f32): f32 ->

@@ -4,7 +4,7 @@ use crate::Chooser;
 use almach_base::Span;
 use almach_core::typing::Typed;
 use almach_core::visit::{Substitution, fresh_lambda};
-use almach_core::{Atom, Dim, Exp, Lambda, Op, ResultType, Size, Type, Var};
+use almach_core::{Atom, Dim, Exp, Lambda, Op, Param, ResultType, Size, Type, Var};
 use almach_prim::{Annotation, Level, Prim};
 use almach_value::{BinOp, Scalar};
 use std::collections::HashMap;
@@ -34,6 +34,14 @@ pub(crate) fn view(prim: Prim, args: Vec<Atom>) -> Exp {
     almach_core::build::op(prim, Vec::new(), args)
 }
 
+/// A view that takes a level: it runs nowhere.
+pub(crate) fn levelled(exp: Exp) -> Exp {
+    match exp {
+        Exp::Op(op) => at_level(op.prim, Level::Seq, op.functions, op.args),
+        other => other,
+    }
+}
+
 impl Chooser {
     /// A function whose body `inside` writes, given its parameters.
     pub(crate) fn lambda_of<const N: usize>(
@@ -43,13 +51,41 @@ impl Chooser {
     ) -> Typed<Lambda> {
         let params = params.map(|(name, ty)| self.builder.param(name, ty));
         let atoms = params.clone().map(|param| Atom::Var(param.var));
+        self.function_of(params.to_vec(), |this| inside(this, atoms))
+    }
+
+    /// A function of an element of each of some arrays.
+    pub(crate) fn lambda_over(
+        &mut self,
+        name: &str,
+        arrays: &[Atom],
+        inside: impl FnOnce(&mut Self, Vec<Atom>) -> Typed<Atom>,
+    ) -> Typed<Lambda> {
+        let elements: Vec<Type> = arrays
+            .iter()
+            .filter_map(|array| self.array_type(array))
+            .map(|(_, element)| element)
+            .collect();
+        let params: Vec<Param> = elements
+            .into_iter()
+            .map(|ty| self.builder.param(name, ty))
+            .collect();
+        let atoms = params.iter().map(|param| Atom::Var(param.var.clone())).collect();
+        self.function_of(params, |this| inside(this, atoms))
+    }
+
+    fn function_of(
+        &mut self,
+        params: Vec<Param>,
+        inside: impl FnOnce(&mut Self) -> Typed<Atom>,
+    ) -> Typed<Lambda> {
         self.builder.enter();
-        let value = inside(self, atoms)?;
+        let value = inside(self)?;
         let ty = self.builder.type_of(&value)?;
         let body = self.builder.leave(Vec::new(), vec![value]);
         Ok(Lambda {
             context: Vec::new(),
-            params: params.to_vec(),
+            params,
             result: ResultType::one(ty),
             body,
         })
@@ -104,6 +140,14 @@ impl Chooser {
         let head = self.bind(view(Prim::Take, vec![at.clone(), array.clone()]), "head", span)?;
         let rest = self.bind(view(Prim::Drop, vec![at.clone(), array.clone()]), "rest", span)?;
         Ok((head, rest))
+    }
+
+    /// The elements of an array up to a multiple of a number, and those behind.
+    pub(crate) fn multiple_of(&mut self, array: &Atom, of: i64, span: Span) -> Typed<(Atom, Atom)> {
+        let n = self.builder.length(array, span)?;
+        let count = self.arithmetic(BinOp::Div, n, int(of), "count", span)?;
+        let whole = self.arithmetic(BinOp::Mul, count, int(of), "whole", span)?;
+        self.cut(array, &whole, span)
     }
 
     /// Several arrays of one size as one.
