@@ -50,8 +50,8 @@ pub fn new(space: Space, data: Data, name: Name, body: Phrase) -> Phrase {
 }
 
 /// `new<in b 0>[start]{δ} (\name: var[δ]. body)`: a variable whose buffers are parts of others'.
-pub fn new_in(homes: Vec<Home>, starts: Vec<Nat>, data: Data, name: Name, body: Phrase) -> Phrase {
-    Phrase::prim(Prim::NewIn(homes), starts, vec![data.clone()]).app(Phrase::lam(
+pub fn new_in(homes: Vec<Home>, numbers: Vec<Nat>, data: Data, name: Name, body: Phrase) -> Phrase {
+    Phrase::prim(Prim::NewIn(homes), numbers, vec![data.clone()]).app(Phrase::lam(
         name,
         PhraseType::var(data),
         body,

@@ -14,7 +14,7 @@
 //! | DPIA-10 | sizes and data types mention bound variables; vectors have 2, 3, 4, 8 or 16 lanes (Fig. 1, section 6.2) |
 //! | DPIA-11 | a procedure's body has its declared type, which is passive |
 //! | DPIA-12 | what works on a store fits its columns and constructors |
-//! | DPIA-13 | a variable that is part of another names one that is bound here |
+//! | DPIA-13 | a variable that is part of another names one that is bound here, and has a stride per dimension or none |
 //!
 //! The judgement `Δ | Π; Γ ⊢ P : θ` becomes: given types for the names in scope, compute θ and how P uses each name. A
 //! use is active until the type of a phrase around it is passive (PASSIFY, applied as early as it can be: it only ever
@@ -246,11 +246,25 @@ impl Checker {
         let Prim::NewIn(homes) = &instance.prim else {
             return Ok(());
         };
-        for home in homes {
-            if let Home::Inside { variable, .. } = home
+        let ranks = instance.datas.first().map(Data::ranks).unwrap_or_default();
+        if homes.len() > ranks.len() {
+            return self.fail(
+                "DPIA-13",
+                format!("{} places for {} buffers", homes.len(), ranks.len()),
+            );
+        }
+        for (home, rank) in homes.iter().zip(ranks) {
+            if let Some(variable) = home.variable()
                 && !self.names.contains_key(variable)
             {
                 return self.fail("DPIA-13", format!("`{variable}` is not bound here"));
+            }
+            if let Home::Inside { strides, .. } = home
+                && *strides != 0
+                && *strides != rank
+            {
+                let message = format!("{strides} strides for an array of {rank} dimensions");
+                return self.fail("DPIA-13", message);
             }
         }
         Ok(())

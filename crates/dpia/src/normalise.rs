@@ -2,6 +2,7 @@
 //! sizes and data types. A copied binder gets a new name, so that names stay unique.
 
 use crate::phrase::{Instance, Phrase, Program, Side};
+use crate::prim::Prim;
 use crate::ty::{Data, Kind, Nat, PhraseType, Substitution, subst_nat};
 use almach_base::Name;
 use std::collections::HashMap;
@@ -67,7 +68,7 @@ impl Normaliser {
                 None => phrase.clone(),
             },
             Phrase::Prim(instance) => Phrase::Prim(Box::new(Instance {
-                prim: instance.prim.clone(),
+                prim: placed(&instance.prim, scope),
                 nats: instance
                     .nats
                     .iter()
@@ -187,6 +188,17 @@ fn mentions(phrase: &Phrase, name: &Name) -> bool {
         | Phrase::Project(_, inner)
         | Phrase::At(_, inner) => mentions(inner, name),
     }
+}
+
+/// A variable that lives in another's memory names it.
+fn placed(prim: &Prim, scope: &Scope) -> Prim {
+    let mut prim = prim.clone();
+    if let Prim::NewIn(homes) = &mut prim {
+        for home in homes {
+            home.substitute(|name| scope.phrases.get(name).cloned());
+        }
+    }
+    prim
 }
 
 fn rename(types: &mut Substitution, name: &Name, kind: Kind, new: &Name) {

@@ -466,24 +466,43 @@ impl Parser {
     }
 
     fn at_home(&self) -> bool {
-        matches!(self.peek(), Token::Ident(word) if matches!(word.as_str(), "in" | "own"))
+        matches!(self.peek(), Token::Ident(word) if matches!(word.as_str(), "in" | "as" | "own"))
     }
 
-    /// Where the buffers of a variable are: `in b 0,own`.
+    /// Where the buffers of a variable are: `in b 0,in c 1 by 2,as o,own`.
     fn homes(&mut self) -> Result<Vec<Home>, ParseError> {
         let mut homes = Vec::new();
         loop {
-            homes.push(match self.ident("`in` or `own`")?.as_str() {
+            homes.push(match self.ident("`in`, `as` or `own`")?.as_str() {
                 "own" => Home::Own,
                 "in" => Home::Inside {
                     variable: self.ident("a variable")?,
                     buffer: self.count()?,
+                    strides: self.strides()?,
                 },
-                _ => return Err(self.expected("`in` or `own`")),
+                "as" => Home::Same {
+                    acceptor: self.ident("an acceptor")?,
+                    component: match matches!(self.peek(), Token::Number(_)) {
+                        true => Some(self.count()?),
+                        false => None,
+                    },
+                },
+                _ => return Err(self.expected("`in`, `as` or `own`")),
             });
             if !self.take(",") {
                 return Ok(homes);
             }
+        }
+    }
+
+    /// `by 2`: two of the sizes are strides.
+    fn strides(&mut self) -> Result<usize, ParseError> {
+        match matches!(self.peek(), Token::Ident(word) if word.as_str() == "by") {
+            true => {
+                self.ident("`by`")?;
+                self.count()
+            }
+            false => Ok(0),
         }
     }
 

@@ -7,7 +7,7 @@
 mod border;
 
 use crate::parse::parse_phrase_type;
-use crate::phrase::Instance;
+use crate::phrase::{Instance, Phrase};
 use crate::store::{Row, TAG};
 use crate::ty::{Data, Kind, Nat, PhraseType, Substitution};
 use almach_base::{Code, Name, Span};
@@ -38,11 +38,57 @@ pub enum Space {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Home {
     Own,
-    /// In that buffer of another variable, from the cell on that the next size of the primitive says.
+    /// In that buffer of another variable, from the cell on that the next size of the primitive says. The sizes behind it say
+    /// how far apart the elements of each dimension are; where there are none, the cells are consecutive.
     Inside {
         variable: Name,
         buffer: usize,
+        strides: usize,
     },
+    /// The very cells that an acceptor, or a component of it, writes to.
+    Same {
+        acceptor: Name,
+        component: Option<usize>,
+    },
+}
+
+impl Home {
+    /// The variable whose memory it is.
+    pub fn variable(&self) -> Option<&Name> {
+        match self {
+            Home::Own => None,
+            Home::Inside { variable: name, .. } | Home::Same { acceptor: name, .. } => Some(name),
+        }
+    }
+
+    /// The same where a name stands for a phrase. What is no name, nor a part of what has one, has no memory of its own to be in.
+    pub fn substitute(&mut self, phrase_of: impl FnOnce(&Name) -> Option<Phrase>) {
+        fn root(phrase: &Phrase) -> Option<Name> {
+            match phrase.unmarked() {
+                Phrase::Var(name) => Some(name.clone()),
+                Phrase::Project(_, inner) => root(inner),
+                _ => None,
+            }
+        }
+        let Some(by) = self.variable().and_then(phrase_of) else {
+            return;
+        };
+        match (root(&by), &mut *self) {
+            (Some(new), Home::Inside { variable: name, .. } | Home::Same { acceptor: name, .. }) => {
+                *name = new
+            }
+            (None, Home::Same { .. }) => *self = Home::Own,
+            (None, Home::Inside { .. }) | (_, Home::Own) => {}
+        }
+    }
+
+    /// How many sizes of the primitive it takes: the first cell, and the strides.
+    pub fn numbers(&self) -> usize {
+        match self {
+            Home::Own | Home::Same { .. } => 0,
+            Home::Inside { strides, .. } => 1 + strides,
+        }
+    }
 }
 
 /// A place where a run may end with an error.
@@ -339,9 +385,9 @@ impl Prim {
             Prim::Splat(w, t) => format!("exp[{t}] -> exp[{t}<{w}>]"),
             Prim::New(_) => "(s: data) -> (var[s] -> comm) -> comm".into(),
             Prim::NewIn(homes) => {
-                let placed = homes.iter().filter(|home| **home != Home::Own).count();
-                let starts = many(placed, &|at| format!("(start{at}: nat) -> "));
-                format!("{starts}(s: data) -> (var[s] -> comm) -> comm")
+                let numbers = homes.iter().map(Home::numbers).sum();
+                let cells = many(numbers, &|at| format!("(cell{at}: nat) -> "));
+                format!("{cells}(s: data) -> (var[s] -> comm) -> comm")
             }
             Prim::Check(_, arguments) => {
                 let arguments: String = arguments.iter().map(|t| format!("exp[{t}] -> ")).collect();

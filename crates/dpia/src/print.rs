@@ -559,7 +559,24 @@ impl fmt::Display for Prim {
 fn home_text(home: &Home) -> String {
     match home {
         Home::Own => "own".to_string(),
-        Home::Inside { variable, buffer } => format!("in {variable} {buffer}"),
+        Home::Inside {
+            variable,
+            buffer,
+            strides: 0,
+        } => format!("in {variable} {buffer}"),
+        Home::Inside {
+            variable,
+            buffer,
+            strides,
+        } => format!("in {variable} {buffer} by {strides}"),
+        Home::Same {
+            acceptor,
+            component: None,
+        } => format!("as {acceptor}"),
+        Home::Same {
+            acceptor,
+            component: Some(at),
+        } => format!("as {acceptor} {at}"),
     }
 }
 

@@ -106,6 +106,16 @@ impl Data {
         matches!(self, Data::Scalar(_) | Data::Index(_) | Data::Vector(..))
     }
 
+    /// For each buffer or scalar of a variable of this type, how many dimensions it has.
+    pub fn ranks(&self) -> Vec<usize> {
+        match self {
+            Data::Scalar(_) | Data::Index(_) | Data::Vector(..) | Data::Var(_) => vec![0],
+            Data::Tuple(parts) => parts.iter().flat_map(Data::ranks).collect(),
+            Data::Array(_, element) => element.ranks().into_iter().map(|rank| rank + 1).collect(),
+            Data::Some(_, body) => body.ranks(),
+        }
+    }
+
     /// Calls `visit` on every free size variable.
     pub fn free_nats(&self, bound: &mut Vec<Name>, visit: &mut impl FnMut(&Name)) {
         let mut sizes = |n: &Nat, bound: &[Name]| {

@@ -293,6 +293,30 @@ const REJECTED: &[(&str, &str, &str, &str)] = &[
         "n.n.f32",
         r"coerce{n.f32}{n.n.f32} xs",
     ),
+    (
+        "a place in nothing",
+        "DPIA-13",
+        "`q`",
+        r"new<in q 0>[0]{n.f32} (\t: var[n.f32]. skip)",
+    ),
+    (
+        "a row of nothing",
+        "DPIA-13",
+        "`q`",
+        r"new<as q>{n.f32} (\t: var[n.f32]. skip)",
+    ),
+    (
+        "two strides for one dimension",
+        "DPIA-13",
+        "2 strides",
+        r"new<in vs 0 by 2>[0][1][1]{n.f32} (\t: var[n.f32]. skip)",
+    ),
+    (
+        "more places than buffers",
+        "DPIA-13",
+        "2 places",
+        r"new<in vs 0,in ws 0>[0][0]{n.f32} (\t: var[n.f32]. skip)",
+    ),
     ("an unbound size", "DPIA-10", "`q`", r"iota[q]"),
     (
         "a vector of five lanes",

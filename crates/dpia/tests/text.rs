@@ -55,6 +55,9 @@ fn phrases_read_back_as_they_print() {
         r#"check<E9999,"index {} \"is\" bad",0:3-9,i64> (lt<i64> i j) i"#,
         r"open{some k l. (k.f32, l.(i32,))} c.2 (/\k: nat. /\l: nat. \x: exp[(k.f32, l.(i32,))]. skip)",
         r"new<local>{n.()} (\t: var[n.()]. skip)",
+        r"new<in b 1,own>[n + 1]{(n.f32, f32)} (\t: var[(n.f32, f32)]. skip)",
+        r"new<in b 0 by 2>[k*n][n][-1]{m.m.f32} (\t: var[m.m.f32]. skip)",
+        r"new<as o,as p 1>{(n.f32, n.f32)} (\t: var[(n.f32, n.f32)]. skip)",
         r"f (skip & (skip & skip)).1",
         r"#-1.5e-10f64",
     ] {

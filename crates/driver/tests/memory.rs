@@ -260,6 +260,56 @@ fn a_stencil_over_many_steps_swaps_two_blocks() {
     assert_eq!(cost(text), (2, 1));
 }
 
+/// The lines of a program in Imp that are inside a loop.
+fn in_loops(text: &str) -> Vec<String> {
+    let mut around: Vec<bool> = Vec::new();
+    let mut lines = Vec::new();
+    for line in text.lines().map(str::trim) {
+        if line.starts_with('}') {
+            around.pop();
+        }
+        if around.contains(&true) {
+            lines.push(line.to_owned());
+        }
+        if line.ends_with('{') {
+            around.push(line.contains("for ") || line.starts_with("while"));
+        }
+    }
+    lines
+}
+
+#[test]
+fn main_loops_copy_nothing_and_allocate_nothing() {
+    for (name, copies) in [
+        ("lu", 1),
+        ("lu_blocked", 1),
+        ("hotspot", 1),
+        ("stencil_2d", 1),
+        ("lattice_boltzmann", 2),
+        ("needleman_wunsch", 0),
+    ] {
+        let text = std::fs::read_to_string(root().join(format!("examples/{name}.alm"))).unwrap();
+        // The copies are those that loops start with: their first array is the caller's.
+        assert_eq!(cost(&text).1, copies, "{name}");
+        let core = core_of(name, &text).unwrap();
+        let strategy = back::strategy(core, Machine::Threads).unwrap();
+        let entries: Vec<_> = strategy
+            .entries
+            .iter()
+            .filter(|entry| entry.name.as_str() == "main")
+            .collect();
+        let lowered = back::lowered(&strategy, &entries).unwrap();
+        let lines = in_loops(&lowered.imp.program().to_string());
+        assert!(!lines.is_empty(), "{name}");
+        // A few cells are on the stack.
+        let is_on_stack = |line: &str| line.ends_with("[9]");
+        let moved = lines
+            .iter()
+            .find(|line| line.starts_with("copy ") || (line.starts_with("alloc ") && !is_on_stack(line)));
+        assert_eq!(moved, None, "{name}");
+    }
+}
+
 #[test]
 fn an_old_array_that_is_needed_is_copied() {
     let text = "

@@ -43,9 +43,26 @@ pub(crate) struct Plan {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
-    pub(crate) block: Var,
-    pub(crate) offset: Size,
+pub(crate) enum Place {
+    /// Cells of a block: the first, and how far apart the elements of each dimension are, unless they are consecutive.
+    Cells {
+        block: Var,
+        first: Size,
+        strides: Vec<Size>,
+    },
+    /// The row that an iteration of a `map` makes, which its acceptor writes to: of which `map` (the first variable that it
+    /// binds), and which component of it.
+    Row { map: Var, component: Option<usize> },
+}
+
+impl Place {
+    fn sizes(&self) -> impl Iterator<Item = &Size> {
+        let (first, strides) = match self {
+            Place::Cells { first, strides, .. } => (Some(first), strides.as_slice()),
+            Place::Row { .. } => (None, &[][..]),
+        };
+        first.into_iter().chain(strides)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -103,7 +120,7 @@ impl Plan {
         let mut numbers = Numbers(HashSet::new());
         almach_core::visit::walk_function(&mut numbers, function);
         for place in self.homes.values().flatten().flatten() {
-            for var in place.offset.free_vars() {
+            for var in place.sizes().flat_map(Size::free_vars) {
                 facts.also_size(var, &numbers.0);
             }
         }
@@ -165,6 +182,13 @@ impl<'a> Counters<'a> {
     fn mentioned_by(&self, home: &Home) -> bool {
         home.lmad.offset.free_vars().any(|var| self.0.contains(var))
     }
+}
+
+/// One leaf of what an iteration of a `map` makes.
+struct Row {
+    leaf: usize,
+    home: Home,
+    place: Place,
 }
 
 struct Follow<'a> {
@@ -433,6 +457,7 @@ impl Follow<'_> {
                 }
             }
         }
+        let rows = self.rows();
         for (var, storage) in &self.memory.storage {
             let leaves = self.index.leaves(var);
             if !self.index.types.get(var).is_some_and(is_plain_array) {
@@ -441,7 +466,14 @@ impl Follow<'_> {
             let places: Vec<Option<Place>> = leaves
                 .iter()
                 .zip(storage)
-                .map(|(leaf, storage)| self.place(leaf, storage.home()?, &followed))
+                .enumerate()
+                .map(|(at, (leaf, storage))| {
+                    let home = storage.home()?;
+                    match self.counters.mentioned_by(home) {
+                        true => self.row(at, leaf, home, &rows),
+                        false => self.place(leaf, home, &followed),
+                    }
+                })
                 .collect();
             if places.iter().any(Option::is_some) {
                 plan.homes.insert(var.clone(), places);
@@ -480,7 +512,77 @@ impl Follow<'_> {
         classes
     }
 
-    /// Consecutive cells of a followed block.
+    /// What iterations of `map`s make, by the number of the iteration.
+    fn rows(&self) -> HashMap<Var, Vec<Row>> {
+        let mut rows: HashMap<Var, Vec<Row>> = HashMap::new();
+        for info in &self.index.stmts {
+            let head = key(info.stmt).and_then(|key| Some((key, self.memory.heads.get(key)?)));
+            let Some((map, Some(counter))) = head.map(|(key, head)| (key, head.index.as_ref())) else {
+                continue;
+            };
+            if !matches!(&info.stmt.exp, Exp::Op(op) if op.prim == Prim::Map) {
+                continue;
+            }
+            let values = &info.stmt.pattern.values;
+            for (number, value) in values.iter().enumerate() {
+                if !is_plain_array(&value.ty) {
+                    continue;
+                }
+                let storage = self.memory.storage.get(&value.var).into_iter().flatten();
+                for (leaf, storage) in storage.enumerate() {
+                    let Some(home) = storage.home() else {
+                        continue;
+                    };
+                    let Some(lmad) = home.lmad.index(&Size::var(counter.clone())) else {
+                        continue;
+                    };
+                    rows.entry(counter.clone()).or_default().push(Row {
+                        leaf,
+                        home: Home {
+                            block: home.block.clone(),
+                            lmad,
+                        },
+                        place: Place::Row {
+                            map: map.clone(),
+                            component: (values.len() > 1).then_some(number),
+                        },
+                    });
+                }
+            }
+        }
+        rows
+    }
+
+    /// The row of a `map`'s result, for what lives there.
+    fn row(&self, at: usize, leaf: &Leaf, home: &Home, rows: &HashMap<Var, Vec<Row>>) -> Option<Place> {
+        let class = self.classes.get(*self.class_of.get(&home.block)?)?;
+        if class.left_out || leaf.cells().as_constant().is_some_and(|cells| cells < SMALL) {
+            return None;
+        }
+        let candidates = home.lmad.offset.free_vars().filter_map(|var| rows.get(var));
+        let mut here = candidates.flatten().filter(|row| {
+            row.leaf == at && self.is_one_block(&row.home.block, &home.block) && {
+                let there = Home {
+                    block: home.block.clone(),
+                    lmad: row.home.lmad.clone(),
+                };
+                self.index.same_home(&there, home)
+            }
+        });
+        here.next().map(|row| row.place.clone())
+    }
+
+    /// Whether two names are names of one block.
+    fn is_one_block(&self, a: &Var, b: &Var) -> bool {
+        let same_class = || {
+            let class = self.class_of.get(a)?;
+            let made_once = self.classes.get(*class)?.roots.len() == 1;
+            Some(made_once && self.class_of.get(b) == Some(class))
+        };
+        a == b || same_class().unwrap_or(false)
+    }
+
+    /// Cells of a followed block.
     fn place(&self, leaf: &Leaf, home: &Home, followed: &HashMap<usize, Var>) -> Option<Place> {
         let block = followed.get(self.class_of.get(&home.block)?)?;
         let lmad = self.index.normalised(&home.lmad);
@@ -489,9 +591,14 @@ impl Follow<'_> {
             .normalised(&Lmad::row_major(lmad.offset.clone(), &leaf.shape()));
         let strides =
             |lmad: &Lmad<Var>| -> Vec<Size> { lmad.dims.iter().map(|dim| dim.stride.clone()).collect() };
-        (strides(&lmad) == strides(&whole)).then(|| Place {
+        let strides = match strides(&lmad) == strides(&whole) {
+            true => Vec::new(),
+            false => strides(&lmad),
+        };
+        Some(Place::Cells {
             block: block.clone(),
-            offset: lmad.offset,
+            first: lmad.offset,
+            strides,
         })
     }
 

@@ -95,11 +95,7 @@ impl Renamer {
     }
 
     fn home(&self, home: &mut Home) {
-        if let Home::Inside { variable, .. } = home
-            && let Some(new) = self.names.get(variable)
-        {
-            *variable = new.clone();
-        }
+        home.substitute(|name| self.names.get(name).cloned().map(Phrase::Var));
     }
 
     /// The name that a binder gets.

@@ -53,7 +53,7 @@ pub(crate) enum Item {
     /// A variable in the memory of others.
     NewIn {
         homes: Vec<Home>,
-        starts: Vec<Nat>,
+        numbers: Vec<Nat>,
         data: Data,
         name: Name,
     },
@@ -100,6 +100,8 @@ pub(crate) struct Translator<'a> {
     plan: &'a Plan,
     /// The variables that blocks of the plan are, and which buffer of them.
     blocks: HashMap<Var, (Name, usize)>,
+    /// The acceptors of the functions of `map`s that are being translated, by the first variable that the `map` binds.
+    rows: HashMap<Var, Name>,
     facts: Facts,
     env: Env,
     values: HashMap<Var, Phrase>,
@@ -145,6 +147,7 @@ pub(crate) fn translate(
             proc_names: &proc_names,
             plan: &plan,
             blocks: HashMap::new(),
+            rows: HashMap::new(),
             facts: Facts::of(function),
             env: Env::new(),
             values: HashMap::new(),
@@ -316,40 +319,60 @@ impl Translator<'_> {
 
     /// Memory for a Core variable, for the rest of the block: where the plan puts it, or its own.
     pub(crate) fn new_var_of(&mut self, var: &Var, space: Space, stem: &str, data: &Data) -> Phrase {
-        let (mut homes, mut starts) = (Vec::new(), Vec::new());
+        let (mut homes, mut numbers) = (Vec::new(), Vec::new());
         let places = match space {
             Space::Any => self.plan.home(var).unwrap_or_default(),
             Space::Global | Space::Local | Space::Private => &[],
         };
         for place in places {
             let known = place.as_ref().and_then(|place| self.place(place));
-            homes.push(match known {
-                Some((variable, buffer, start)) => {
-                    starts.push(start);
-                    Home::Inside { variable, buffer }
-                }
-                None => Home::Own,
-            });
+            let (home, cells) = known.unwrap_or((Home::Own, Vec::new()));
+            homes.push(home);
+            numbers.extend(cells);
         }
-        if starts.is_empty() {
+        if homes.iter().all(|home| *home == Home::Own) {
             return self.new_var_in(space, stem, data);
         }
         let name = self.fresh(stem);
         self.items.push(Item::NewIn {
             homes,
-            starts,
+            numbers,
             data: data.clone(),
             name: name.clone(),
         });
         Phrase::Var(name)
     }
 
-    /// A place of the plan over Dpia's names: none where the block is not there, or the first cell is no size.
-    fn place(&self, place: &Place) -> Option<(Name, usize, Nat)> {
-        let (variable, buffer) = self.blocks.get(&place.block)?.clone();
-        let offset = self.env.normalise_size(&place.offset);
-        let known = offset.free_vars().all(|var| self.facts.is_size(var));
-        known.then(|| (variable, buffer, self.nat(&offset)))
+    /// A place of the plan over Dpia's names: none where the block is not there, or its cells are not made of sizes.
+    fn place(&self, place: &Place) -> Option<(Home, Vec<Nat>)> {
+        match place {
+            Place::Cells {
+                block,
+                first,
+                strides,
+            } => {
+                let (variable, buffer) = self.blocks.get(block)?.clone();
+                let mut numbers = Vec::new();
+                for size in std::iter::once(first).chain(strides) {
+                    let size = self.env.normalise_size(size);
+                    let known = size.free_vars().all(|var| self.facts.is_size(var));
+                    numbers.push(known.then(|| self.nat(&size))?);
+                }
+                let home = Home::Inside {
+                    variable,
+                    buffer,
+                    strides: strides.len(),
+                };
+                Some((home, numbers))
+            }
+            Place::Row { map, component } => {
+                let home = Home::Same {
+                    acceptor: self.rows.get(map)?.clone(),
+                    component: *component,
+                };
+                Some((home, Vec::new()))
+            }
+        }
     }
 
     /// The blocks that the plan makes before a statement.
@@ -532,10 +555,10 @@ fn close(items: Vec<Item>) -> Phrase {
             Item::New { space, data, name } => build::new(space, data, name, rest),
             Item::NewIn {
                 homes,
-                starts,
+                numbers,
                 data,
                 name,
-            } => build::new_in(homes, starts, data, name, rest),
+            } => build::new_in(homes, numbers, data, name, rest),
             Item::NewGrowing { element, name } => build::new_growing(element, name, rest),
             Item::Let { name, ty, value } => build::let_in(name, ty, value, rest),
             Item::LetNat { name, value } => build::let_nat(value, name, rest),

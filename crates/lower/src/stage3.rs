@@ -68,6 +68,8 @@ pub(crate) struct Generator<'a> {
     ranges: Ranges<Name>,
     /// Integers that are sums, differences and products of others.
     sums: HashMap<Name, Index>,
+    /// Whether a variable lives in the memory of another.
+    shares_memory: bool,
     next: u32,
     span: Span,
     /// Whether a check before this place in the block always fails.
@@ -105,6 +107,7 @@ impl<'a> Generator<'a> {
             assigned: HashSet::new(),
             ranges: Ranges::unknown(),
             sums: HashMap::new(),
+            shares_memory: false,
             next: 0,
             span: Span::NONE,
             unreachable: false,
@@ -220,7 +223,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    fn spelled_out(&self, index: &Index) -> Index {
+    pub(crate) fn spelled_out(&self, index: &Index) -> Index {
         index.substitute(|name| self.sums.get(name).cloned())
     }
 

@@ -96,6 +96,7 @@ pub fn check_memory(core: &Program, memory: &Memory) -> Checked<()> {
         integers: HashSet::new(),
         seen: HashSet::new(),
         trail: Vec::new(),
+        parts: Vec::new(),
         known: Ranges::unknown(),
         iterations: Vec::new(),
         later: Var {
@@ -130,6 +131,8 @@ struct Checker<'a> {
     integers: HashSet<Var>,
     seen: HashSet<Var>,
     trail: Vec<Var>,
+    /// Where arrays are that are there already: inside their blocks.
+    parts: Vec<Home>,
     known: Ranges<Var>,
     iterations: Vec<Iteration>,
     /// A variable that occurs nowhere.
@@ -149,6 +152,7 @@ impl Checker<'_> {
         for param in &function.params {
             self.places(param)?;
         }
+        self.parts.clear();
         self.stmts(&function.body)?;
         self.results(function, memory)?;
         self.leave(mark);
@@ -187,12 +191,22 @@ impl Checker<'_> {
         for value in &stmt.pattern.values {
             self.places(value)?;
         }
-        self.statement_arrays(stmt)
+        self.statement_arrays(stmt)?;
+        for value in &stmt.pattern.values {
+            self.is_there(&value.var);
+        }
+        Ok(())
+    }
+
+    /// Notes where an array is, once it is there.
+    fn is_there(&mut self, var: &Var) {
+        let storage = self.memory.storage.get(var).into_iter().flatten();
+        self.parts.extend(storage.filter_map(Storage::home).cloned());
     }
 
     /// Checks the bodies of a statement, and what its head gives at their ends.
     fn nested(&mut self, stmt: &Stmt) -> Checked<usize> {
-        let mark = self.trail.len();
+        let (mark, parts) = (self.trail.len(), self.parts.len());
         let mut count = 0;
         match &stmt.exp {
             Exp::If { then, otherwise, .. } => {
@@ -219,6 +233,7 @@ impl Checker<'_> {
             }
             _ => {}
         }
+        self.parts.truncate(parts);
         self.leave(mark);
         Ok(count)
     }
@@ -232,6 +247,7 @@ impl Checker<'_> {
         body: &Body,
     ) -> Checked<()> {
         let (mark, facts) = (self.trail.len(), self.env.mark());
+        let parts = self.parts.len();
         self.params(context, fields);
         for field in fields {
             self.places(field)?;
@@ -240,6 +256,7 @@ impl Checker<'_> {
         self.given_at(stmt, *at)?;
         *at += 1;
         self.env.rewind_facts(facts);
+        self.parts.truncate(parts);
         self.leave(mark);
         Ok(())
     }
@@ -316,6 +333,10 @@ impl Checker<'_> {
             self.places(param)?;
         }
         self.rows(op, function, index.as_ref())?;
+        for param in &function.params {
+            self.is_there(&param.var);
+        }
+        self.results_of_iterations(stmt, op, index.as_ref());
         self.stmts(&function.body)?;
         if pushed {
             self.iterations.pop();

@@ -56,6 +56,8 @@ pub struct Index<'p> {
     /// When Core binds a variable.
     pub bound: HashMap<Var, Moment>,
     now: Moment,
+    /// The statements that take their operands at a moment.
+    takers: HashMap<Moment, usize>,
 }
 
 impl<'p> Index<'p> {
@@ -75,6 +77,7 @@ impl<'p> Index<'p> {
             uses: HashMap::new(),
             bound: HashMap::new(),
             now: 0,
+            takers: HashMap::new(),
         };
         for (id, function) in program.functions.iter().enumerate() {
             index.params(&function.context, &function.params);
@@ -212,6 +215,7 @@ impl<'p> Index<'p> {
         let end = self.tick();
         if !matches!(&stmt.exp, Exp::If { .. } | Exp::Case { .. } | Exp::Loop(_)) {
             direct_uses(&stmt.exp, &mut |atom| self.used(atom, end));
+            self.takers.insert(end, at);
         }
         for var in &stmt.pattern.context {
             self.bound.insert(var.clone(), end);
@@ -270,6 +274,11 @@ impl<'p> Index<'p> {
         self.types
             .get(var)
             .map_or_else(Vec::new, |ty| leaves(&self.env.normalise(ty)))
+    }
+
+    /// The statement that takes its operands at a moment.
+    pub fn taker(&self, at: Moment) -> Option<&StmtInfo<'p>> {
+        self.takers.get(&at).and_then(|at| self.stmts.get(*at))
     }
 
     pub fn stmt_of(&self, var: &Var) -> Option<&StmtInfo<'p>> {

@@ -144,6 +144,29 @@ impl Memory {
         }
     }
 
+    /// What is in a block, or hands it on, names another one.
+    pub fn rename_block(&mut self, old: &Var, new: &Var) {
+        for storage in self.storage.values_mut().flatten() {
+            if let Storage::Placed(home) = storage
+                && home.block == *old
+            {
+                home.block = new.clone();
+            }
+        }
+        let heads = self.heads.values_mut().flat_map(|head| head.items.iter_mut());
+        let results = self
+            .functions
+            .iter_mut()
+            .flat_map(|function| function.results.iter_mut());
+        for given in heads.chain(results).flat_map(|item| item.given.iter_mut()) {
+            if let Given::Block(block) = given
+                && *block == *old
+            {
+                *block = new.clone();
+            }
+        }
+    }
+
     /// Every block that is made somewhere, with its cells where they are known before.
     pub fn blocks_made(&self) -> usize {
         let given = |items: &[Item]| {

@@ -106,9 +106,11 @@ fn handed_on(index: &Index<'_>, memory: &Memory, stmt: &Stmt, out: &mut Vec<Copi
         Exp::If { .. } | Exp::Case { .. } | Exp::Loop(_) => {
             let ends = ends(&stmt.exp);
             let head = key(stmt).and_then(|key| memory.heads.get(key));
-            for item in head.into_iter().flat_map(|head| &head.items) {
+            let items = head.map_or(&[][..], |head| head.items.as_slice());
+            for item in items {
                 copied_ends(memory, stmt, item, &ends, out);
             }
+            copied_to_one_block(index, memory, stmt, items, out);
         }
         Exp::Op(op) if op.prim == Prim::Map => {
             let counter = key(stmt)
@@ -175,6 +177,34 @@ fn copied_ends(memory: &Memory, stmt: &Stmt, item: &Item, ends: &[Vec<&Atom>], o
             && from.home().is_some()
         {
             out.extend(copied(value, stmt, by));
+        }
+    }
+}
+
+/// The arrays that a loop copies to where it carries them, of those that it has one block for.
+fn copied_to_one_block(
+    index: &Index<'_>,
+    memory: &Memory,
+    stmt: &Stmt,
+    items: &[Item],
+    out: &mut Vec<Copied>,
+) {
+    let Exp::Loop(looped) = &stmt.exp else {
+        return;
+    };
+    let is_handed_on = |block: &Var| items.iter().any(|item| item.inside.as_ref() == Some(block));
+    for ((param, initial), next) in looped.params.iter().zip(&looped.body.values) {
+        let carried = memory.storage.get(&param.var).into_iter().flatten();
+        for (leaf, carried) in carried.enumerate() {
+            let Some(carried) = carried.home().filter(|home| !is_handed_on(&home.block)) else {
+                continue;
+            };
+            for (value, by) in [(initial, By::LoopStart), (next, By::LoopNext)] {
+                let from = memory.of(value).get(leaf).and_then(Storage::home);
+                if from.is_some_and(|from| !index.same_home(from, carried)) {
+                    out.extend(copied(value, stmt, by));
+                }
+            }
         }
     }
 }

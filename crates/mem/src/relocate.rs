@@ -20,13 +20,17 @@ pub fn relocate(index: &Index<'_>, memory: &Memory, owner: &Var, leaf: usize, to
     if !removed {
         return None;
     }
+    let moves = with_rows(index, memory, &old, to);
     for storage in moved.storage.values_mut().flatten() {
-        if let Storage::Placed(home) = storage
-            && index.same_home(home, &old)
-            && let Some(lmad) = crate::derive::with_lengths(&to.lmad, &lengths(home))
+        let Storage::Placed(home) = storage else {
+            continue;
+        };
+        let new = moves.iter().find(|(old, _)| index.same_home(home, old));
+        if let Some((_, new)) = new
+            && let Some(lmad) = crate::derive::with_lengths(&new.lmad, &lengths(home))
         {
             *home = Home {
-                block: to.block.clone(),
+                block: new.block.clone(),
                 lmad,
             };
         }
@@ -36,6 +40,41 @@ pub fn relocate(index: &Index<'_>, memory: &Memory, owner: &Var, leaf: usize, to
     }
     follow(index, memory, &mut moved)?;
     (!mentions(&moved, &old.block)).then_some(moved)
+}
+
+/// A place and its new one, and those of the rows that iterations build there.
+fn with_rows(index: &Index<'_>, memory: &Memory, old: &Home, to: &Home) -> Vec<(Home, Home)> {
+    let mut moves = vec![(old.clone(), to.clone())];
+    // In the order of the text, so that rows of rows follow.
+    for info in &index.stmts {
+        let counter = crate::ir::key(info.stmt)
+            .and_then(|key| memory.heads.get(key))
+            .and_then(|head| head.index.as_ref());
+        let (Some((op, _)), Some(counter)) = (function_of(&info.stmt.exp), counter) else {
+            continue;
+        };
+        if op.prim != Prim::Map {
+            continue;
+        }
+        let at = Size::var(counter.clone());
+        let values = info.stmt.pattern.values.iter();
+        let homes = values
+            .filter_map(|value| memory.storage.get(&value.var))
+            .flatten();
+        for home in homes.filter_map(Storage::home) {
+            let moved = moves.iter().find(|(old, _)| index.same_home(home, old));
+            let row = |home: &Home| {
+                Some(Home {
+                    block: home.block.clone(),
+                    lmad: home.lmad.index(&at)?,
+                })
+            };
+            if let Some((old, new)) = moved.and_then(|(old, new)| Some((row(old)?, row(new)?))) {
+                moves.push((old, new));
+            }
+        }
+    }
+    moves
 }
 
 fn lengths(home: &Home) -> Vec<Size> {

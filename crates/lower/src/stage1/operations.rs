@@ -51,7 +51,7 @@ impl Translator<'_> {
             return self.bind_then_give(exp, pattern, dest);
         }
         match (op.prim, dest) {
-            (Operation::Map, Dest::Each(acceptors)) => self.map_into(op, acceptors),
+            (Operation::Map, Dest::Each(acceptors)) => self.map_into(op, pattern, acceptors),
             (Operation::Scan, Dest::Each(acceptors)) => self.scan_into(op, ScanKind::Inclusive, acceptors),
             (Operation::ScanExclusive, Dest::Each(acceptors)) => {
                 self.scan_into(op, ScanKind::Exclusive, acceptors)
@@ -101,7 +101,7 @@ impl Translator<'_> {
     }
 
     /// `mapI F (zip xs ys) out`.
-    fn map_into(&mut self, op: &Op, acceptors: Vec<Phrase>) -> Lowering<()> {
+    fn map_into(&mut self, op: &Op, pattern: &Pattern, acceptors: Vec<Phrase>) -> Lowering<()> {
         let lambda = function(op, self)?;
         let (size, arrays) = self.arrays(&op.args)?;
         let (source, elements) = zipped(&size, &arrays);
@@ -117,6 +117,9 @@ impl Translator<'_> {
         });
         let params = params.collect();
         let place = Phrase::Var(o.clone());
+        if let Some(key) = almach_mem::key_of(pattern) {
+            self.rows.insert(key.clone(), o.clone());
+        }
         let mut results = Vec::new();
         let body = self.block(|this| {
             this.bind_params(lambda, params)?;

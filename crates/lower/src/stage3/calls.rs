@@ -285,8 +285,8 @@ fn part(data: &Data, path: &[LeafStep]) -> Data {
     }
 }
 
-/// The buffer of one leaf below a place, and the cell where it starts; none where the leaf has tuples between its
-/// arrays, since then the way to it is not known.
+/// The buffer of one leaf below a place, and the cell where it starts; none where its cells are not consecutive, or the
+/// leaf has tuples between its arrays, since then the way to it is not known.
 fn start(place: &Place, path: &[LeafStep]) -> Option<(Name, Index)> {
     let below: Vec<LeafStep> = path
         .iter()
@@ -314,6 +314,8 @@ fn start(place: &Place, path: &[LeafStep]) -> Option<(Name, Index)> {
         .into_iter()
         .find(|leaf| fields(&leaf.path) == fields(&below))?;
     leaf.cells.as_ref()?;
-    let first = place.start(&leaf);
-    Some((leaf.name, first))
+    // A procedure has consecutive cells.
+    let cells = place.cells(&leaf);
+    cells.consecutive()?;
+    Some((cells.buffer, cells.first))
 }

@@ -38,6 +38,8 @@ pub(crate) enum Part {
     Own,
     /// The cells from this one on, of a buffer that is there for another.
     From(Index),
+    /// Cells of a buffer that is there for another: the first, and how far apart the elements of each dimension are.
+    Strided(Index, Vec<Index>),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,6 +66,18 @@ pub(crate) struct Leaf {
     pub(crate) part: Part,
     /// The path to the leaf, through arrays with any index.
     pub(crate) path: Vec<LeafStep>,
+}
+
+impl Leaf {
+    /// All cells of it.
+    pub(crate) fn all(&self) -> Cells {
+        let place = Place {
+            tree: Tree::Tuple(Vec::new()),
+            indices: Vec::new(),
+            slice: None,
+        };
+        place.cells(self)
+    }
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -261,25 +275,48 @@ impl Place {
         Some(place)
     }
 
-    /// The first cell of a leaf below.
-    pub(crate) fn start(&self, leaf: &Leaf) -> Index {
-        let cells = |path: &[LeafStep]| {
-            path.iter().fold(Index::one(), |cells, step| match step {
-                LeafStep::Each(size) => cells * size,
-                LeafStep::EachLane(width) => cells * Index::constant((*width).into()),
-                LeafStep::Field(_) | LeafStep::Lane(_) => cells,
-            })
+    /// The cells of a leaf below.
+    pub(crate) fn cells(&self, leaf: &Leaf) -> Cells {
+        let below = leaf.path.iter().filter_map(|step| match step {
+            LeafStep::Each(size) => Some(size.clone()),
+            LeafStep::EachLane(width) => Some(Index::constant((*width).into())),
+            LeafStep::Field(_) | LeafStep::Lane(_) => None,
+        });
+        let lengths: Vec<Index> = below.collect();
+        let mut sizes: Vec<Index> = self.indices.iter().map(|(_, size)| size.clone()).collect();
+        sizes.extend(lengths.iter().cloned());
+        let outside = self.indices.len();
+        if let (Some((size, _)), Some(slot)) = (&self.slice, sizes.get_mut(outside)) {
+            *slot = size.clone();
+        }
+        let strides = match &leaf.part {
+            Part::Own | Part::From(_) => row_major(&sizes),
+            Part::Strided(_, strides) => strides.clone(),
         };
-        let inside = match (&self.slice, leaf.path.split_first()) {
-            (Some((size, first)), Some((_, below))) => (self.flat() * size + first) * cells(below),
-            _ => self.flat() * cells(&leaf.path),
-        };
-        inside + leaf.part.first()
+        let indices = self.indices.iter().map(|(index, _)| index);
+        let begin = self.slice.iter().map(|(_, first)| first);
+        let first = indices
+            .chain(begin)
+            .zip(&strides)
+            .fold(leaf.part.first(), |cell, (index, stride)| cell + index * stride);
+        Cells {
+            buffer: leaf.name.clone(),
+            first,
+            dims: lengths
+                .into_iter()
+                .zip(strides.into_iter().skip(outside))
+                .collect(),
+        }
     }
 
     /// Where in its buffer a scalar is.
     pub(crate) fn offset(&self) -> Index {
         match &self.tree {
+            Tree::Buffer(_, _, Part::Strided(first, strides)) => self
+                .indices
+                .iter()
+                .zip(strides)
+                .fold(first.clone(), |cell, ((index, _), stride)| cell + index * stride),
             Tree::Buffer(_, _, part) => self.flat() + part.first(),
             _ => self.flat(),
         }
@@ -293,30 +330,74 @@ impl Place {
     }
 }
 
+/// Cells of a buffer: the first, and the length and stride of each dimension.
+#[derive(Clone, Debug)]
+pub(crate) struct Cells {
+    pub(crate) buffer: Name,
+    pub(crate) first: Index,
+    pub(crate) dims: Vec<(Index, Index)>,
+}
+
+impl Cells {
+    /// How many cells there are, where they are consecutive and in order.
+    pub(crate) fn consecutive(&self) -> Option<Index> {
+        let lengths: Vec<Index> = self.dims.iter().map(|(length, _)| length.clone()).collect();
+        let wanted = row_major(&lengths);
+        let are = self
+            .dims
+            .iter()
+            .zip(wanted)
+            .all(|((length, stride), wanted)| *length == Index::one() || *stride == wanted);
+        are.then(|| lengths.iter().fold(Index::one(), |cells, length| cells * length))
+    }
+
+    /// One element of the outermost dimension.
+    pub(crate) fn at(&self, index: &Index) -> Cells {
+        let mut inner = self.clone();
+        if !inner.dims.is_empty() {
+            let (_, stride) = inner.dims.remove(0);
+            inner.first = inner.first + index * &stride;
+        }
+        inner
+    }
+}
+
+/// How far apart elements are, by dimension, where an array of that shape fills its memory.
+fn row_major(sizes: &[Index]) -> Vec<Index> {
+    let mut stride = Index::one();
+    let mut strides = Vec::new();
+    for size in sizes.iter().rev() {
+        strides.push(stride.clone());
+        stride = stride * size;
+    }
+    strides.reverse();
+    strides
+}
+
 impl Part {
     pub(crate) fn first(&self) -> Index {
         match self {
             Part::Own => Index::zero(),
-            Part::From(first) => first.clone(),
+            Part::From(first) | Part::Strided(first, _) => first.clone(),
         }
     }
 }
 
 impl Storage {
-    /// The same with some of its buffers in others: for each leaf, a buffer and a first cell, or none for its own.
-    pub(crate) fn placed(mut self, homes: &[Option<(Name, Index)>]) -> Storage {
+    /// The same with some of its buffers in others: for each leaf, a buffer and what of it, or none for its own.
+    pub(crate) fn placed(mut self, homes: &[Option<(Name, Part)>]) -> Storage {
         let mut homes = homes.iter();
         place(&mut self.tree, &mut homes);
         self
     }
 }
 
-fn place<'h>(tree: &mut Tree, homes: &mut impl Iterator<Item = &'h Option<(Name, Index)>>) {
+fn place<'h>(tree: &mut Tree, homes: &mut impl Iterator<Item = &'h Option<(Name, Part)>>) {
     match tree {
         Tree::Buffer(name, _, part) => {
-            if let Some(Some((buffer, first))) = homes.next() {
+            if let Some(Some((buffer, cells))) = homes.next() {
                 *name = buffer.clone();
-                *part = Part::From(first.clone());
+                *part = cells.clone();
             }
         }
         Tree::Scalar(..) | Tree::BufferLanes(..) | Tree::ChosenLane(..) => {

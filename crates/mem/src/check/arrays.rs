@@ -110,9 +110,7 @@ impl Checker<'_> {
         );
         if let Some(cells) = &block.cells {
             let cells = self.env.normalise_size(cells);
-            let count = lmad.dims.iter().fold(Size::one(), |all, dim| all * &dim.length);
-            let fills = count == cells && same_cells(&lmad, &whole);
-            if !fills && !self.inside(&lmad, &cells) {
+            if !self.is_inside(home) {
                 return broken(
                     Rule::InBounds,
                     format!("`{var}` at `{lmad}` may leave its block of {cells} cells"),
@@ -138,6 +136,46 @@ impl Checker<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether all cells are provably in their block: it is as large, or something that is there has the same cells.
+    fn is_inside(&self, home: &Home) -> bool {
+        let Some(block) = self.blocks.get(&home.block) else {
+            return false;
+        };
+        let lmad = self.normalised(&home.lmad);
+        let large_enough = block.cells.as_ref().is_some_and(|cells| {
+            let cells = self.env.normalise_size(cells);
+            let shape: Vec<Size> = lmad.dims.iter().map(|dim| dim.length.clone()).collect();
+            let count = shape.iter().fold(Size::one(), |all, length| all * length);
+            let fills = count == cells && same_cells(&lmad, &Lmad::row_major(Size::zero(), &shape));
+            fills || self.inside(&lmad, &cells)
+        });
+        let mut there = self.parts.iter().filter(|part| part.block == home.block);
+        large_enough || there.any(|part| same_cells(&self.normalised(&part.lmad), &lmad))
+    }
+
+    /// Notes where the rows of a `map` go, if the whole is inside its block.
+    pub(super) fn results_of_iterations(&mut self, stmt: &Stmt, op: &Op, index: Option<&Var>) {
+        let (Prim::Map, Some(index)) = (op.prim, index) else {
+            return;
+        };
+        let values = stmt.pattern.values.iter();
+        let storage = values
+            .filter_map(|value| self.memory.storage.get(&value.var))
+            .flatten();
+        let mut rows = Vec::new();
+        for home in storage.filter_map(Storage::home) {
+            if self.is_inside(home)
+                && let Some(lmad) = home.lmad.index(&Size::var(index.clone()))
+            {
+                rows.push(Home {
+                    block: home.block.clone(),
+                    lmad,
+                });
+            }
+        }
+        self.parts.extend(rows);
     }
 
     /// Whether all cells are provably in a block of that many.

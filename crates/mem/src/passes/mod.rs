@@ -6,6 +6,7 @@ mod hoist;
 mod in_place;
 mod merge;
 mod obstacle;
+mod settle;
 mod short_circuit;
 
 pub use double_buffer::double_buffer;
@@ -14,6 +15,7 @@ pub use hoist::hoist;
 pub use in_place::in_place;
 pub use merge::merge;
 pub use obstacle::Obstacle;
+pub use settle::settle;
 pub use short_circuit::short_circuit;
 
 use crate::check::check;
@@ -75,6 +77,7 @@ pub struct Pass {
 
 /// The passes, in order:
 /// - updates first: a `with` in place is where its new part can be built;
+/// - then loops that carry one block name it;
 /// - then copies go, while blocks are still made next to the statements that fill them;
 /// - then what a loop carries and cannot update gets two blocks;
 /// - then what is left is made outside of loops, and shared.
@@ -82,6 +85,10 @@ pub const STANDARD: &[Pass] = &[
     Pass {
         name: "in_place",
         run: in_place,
+    },
+    Pass {
+        name: "settle",
+        run: settle,
     },
     Pass {
         name: "short_circuit",

@@ -22,6 +22,8 @@
 //! - Introduces: nothing.
 //! - Guarantees: nothing but places changes.
 
+mod undisturbed;
+
 use super::{Log, Note, Obstacle};
 use crate::check::check_memory;
 use crate::copies::{CopyPoint, Role, copy_points};
@@ -30,9 +32,10 @@ use crate::ir::{Alloc, Annotated, Given, Home, Memory, Storage, key};
 use crate::leaves::Leaf;
 use crate::relocate::relocate;
 use almach_core::{Atom, Dim, Exp, Op, Size, Stmt, Type, Var};
-use almach_lmad::{Lmad, Verdict, disjoint};
+use almach_lmad::Lmad;
 use almach_prim::Prim;
 use std::collections::HashSet;
+use undisturbed::undisturbed;
 
 pub fn short_circuit(program: Annotated, log: &mut Log) -> Annotated {
     let mut index = Index::new(&program.core);
@@ -73,7 +76,8 @@ fn one(
     refused: &mut HashSet<(Var, usize, Moment)>,
     log: &mut Log,
 ) -> Option<Memory> {
-    let copies = statements(index, memory).into_iter().chain(ends(index, memory));
+    // Ends first: what a result is put together from then goes where the result is.
+    let copies = ends(index, memory).into_iter().chain(statements(index, memory));
     for copy in copies {
         let in_place = memory
             .storage
@@ -434,33 +438,6 @@ fn made_at(index: &Index<'_>, memory: &Memory, block: &Var) -> Option<Moment> {
     made.map(|info| info.start)
 }
 
-/// Whether an array is only read by the `map` that makes the other one in its place, each cell by the iteration that then
-/// overwrites it. Only scalars: an iteration that writes more than one cell may read the next one afterwards.
-fn read_cell_by_cell(
-    index: &Index<'_>,
-    memory: &Memory,
-    making: &StmtInfo<'_>,
-    var: &Var,
-    to: &Home,
-    end: Moment,
-) -> bool {
-    let (Exp::Op(op), [made]) = (&making.stmt.exp, making.stmt.pattern.values.as_slice()) else {
-        return false;
-    };
-    let one_cell_each = op.prim == Prim::Map
-        && op.annotation.effect.is_none()
-        && matches!(index.leaves(&made.var).as_slice(), [Leaf::Cells { dims, lanes: None, .. }] if dims.len() == 1);
-    let there = match memory.storage.get(var).map(Vec::as_slice) {
-        Some([Storage::Placed(home)]) => index.same_home(home, to),
-        _ => false,
-    };
-    let uses = index.uses.get(var).into_iter().flatten();
-    let in_between = uses.filter(|at| **at > making.start && **at <= end).count();
-    let arguments = op.args.iter();
-    let arguments = arguments.filter(|atom| matches!(atom, Atom::Var(used) if used == var));
-    one_cell_each && there && in_between == arguments.count()
-}
-
 /// Where what was copied is used after the copy, nothing else is written to where it then is before that.
 fn unchanged_after(
     index: &Index<'_>,
@@ -510,96 +487,4 @@ fn unchanged_after(
         )),
         None => Ok(()),
     }
-}
-
-/// Nothing else is read from or written to the new place in between. Gives the proofs that what is in the same block is elsewhere.
-fn undisturbed(
-    index: &Index<'_>,
-    memory: &Memory,
-    to: &Home,
-    from: &Home,
-    making: &StmtInfo<'_>,
-    copy: &Copy,
-) -> Result<Vec<String>, Obstacle> {
-    let (start, end) = (making.start, copy.at);
-    let aliases = crate::index::Aliases::new(index, memory);
-    let mut class = aliases.class(&to.block);
-    // A block that was there before this one was made is another, whatever hands both on afterwards.
-    if let Some(made) = made_at(index, memory, &to.block) {
-        let bound = index.memory_bound(memory);
-        class.retain(|block| *block == to.block || bound.get(block).is_none_or(|moment| *moment > made));
-    }
-    let mut proofs = Vec::new();
-    let mut readers: Vec<_> = blocks_read(index, memory).into_iter().collect();
-    readers.sort_by_key(|(var, _)| var.id);
-    for (var, blocks) in readers {
-        let bound = index.bound.get(&var).copied().unwrap_or(0);
-        let mut uses = index.uses.get(&var).into_iter().flatten();
-        let used = uses.find(|at| **at > start && **at <= end).copied();
-        let made = bound > start && bound <= end;
-        if !(used.is_some() || made) || blocks.is_disjoint(&class) {
-            continue;
-        }
-        // What the copying statement itself makes.
-        let results = copy
-            .stmt
-            .and_then(|at| index.stmts.get(at))
-            .map(|info| &info.stmt.pattern.values);
-        if results.is_some_and(|values| values.iter().any(|value| value.var == var)) {
-            continue;
-        }
-        if bound <= start && read_cell_by_cell(index, memory, making, &var, to, end) {
-            continue;
-        }
-        let meets = |why: String| {
-            Obstacle::from(why)
-                .at(used.and_then(|at| index.span_at(at)))
-                .help("use it before, or copy it (`materialise`)")
-        };
-        for storage in memory.storage.get(&var).into_iter().flatten() {
-            match storage {
-                Storage::Placed(home) if home.block == from.block || !class.contains(&home.block) => {}
-                Storage::Placed(home) if home.block == to.block => {
-                    let (theirs, ours) = (index.normalised(&home.lmad), index.normalised(&to.lmad));
-                    match disjoint(&theirs, &ours, &index.known) {
-                        Verdict::Disjoint(proof) => proofs.push(format!(
-                            "the cells {theirs} of `{}` are not its cells {ours}: {proof}",
-                            var.name
-                        )),
-                        Verdict::Overlapping => {
-                            return Err(meets(format!(
-                                "`{}` uses the cells {theirs} of `{}` in between, and the cells {ours} would be written",
-                                var.name, to.block.name
-                            )));
-                        }
-                        Verdict::Unknown => {
-                            return Err(meets(format!(
-                                "`{}` uses the cells {theirs} of `{}` in between, which may be some of the cells {ours} that would be written",
-                                var.name, to.block.name
-                            )));
-                        }
-                    }
-                }
-                _ => {
-                    return Err(meets(format!(
-                        "`{}` may use the same cells of `{}` in between",
-                        var.name, to.block.name
-                    )));
-                }
-            }
-        }
-        let view = memory
-            .storage
-            .get(&var)
-            .into_iter()
-            .flatten()
-            .any(|storage| storage.home().is_none());
-        if view {
-            return Err(meets(format!(
-                "the view `{}` reads `{}` in between",
-                var.name, to.block.name
-            )));
-        }
-    }
-    Ok(proofs)
 }

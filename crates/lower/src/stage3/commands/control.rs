@@ -28,6 +28,10 @@ impl Generator<'_> {
             this.ranges.set(index.clone(), Range::below(&count));
             body(this)
         })?;
+        // What it copies is there already.
+        if stmts.iter().all(|stmt| matches!(stmt, Stmt::At(_))) {
+            return Ok(());
+        }
         self.emit(Stmt::For {
             index,
             width: Width::W64,

@@ -2,7 +2,7 @@
 
 use crate::error::Lowering;
 use crate::stage3::expressions::joined;
-use crate::stage3::storage::{Place, Storage, Tree};
+use crate::stage3::storage::{self, Cells, LeafStep, Place, Storage, Tree};
 use crate::stage3::{Binding, Generator, Path, Step};
 use almach_base::Name;
 use almach_dpia::{Data, Instance, Phrase, Prim};
@@ -53,7 +53,9 @@ impl Generator<'_> {
                 self.assign(part, acceptor, to, exp, from)
             }),
             Data::Array(size, element) => {
-                if self.copy_block(acceptor, &to, exp, &from)? {
+                if self.copy_block(acceptor, &to, exp, &from)?
+                    || self.is_there_already(data, (acceptor, &to), (exp, &from))?
+                {
                     return Ok(());
                 }
                 let index = self.fresh("i");
@@ -67,7 +69,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Copies arrays whose cells are consecutive on both sides; false where they are not.
+    /// Copies arrays that lie in memory on both sides; false where they do not.
     fn copy_block(&mut self, acceptor: &Phrase, to: &Path, exp: &Phrase, from: &Path) -> Lowering<bool> {
         let Some(source) = self.source(exp, from.clone())? else {
             return Ok(false);
@@ -75,26 +77,121 @@ impl Generator<'_> {
         let Some(target) = self.source(acceptor, to.clone())? else {
             return Ok(false);
         };
-        let (Some(targets), Some(sources)) = (consecutive(&target), consecutive(&source)) else {
+        let (Some(targets), Some(sources)) = (cells(&target), cells(&source)) else {
             return Ok(false);
         };
-        for ((to, to_index, count), (from, from_index, _)) in targets.into_iter().zip(sources) {
-            let (to_index, from_index) = (self.simplify(&to_index), self.simplify(&from_index));
-            let count = self.simplify(&count);
-            // What lives where it should go is there already.
-            let there = to == from && self.is_same(&to_index, &from_index);
-            if count.is_zero() || there {
-                continue;
-            }
-            self.emit(Stmt::Copy {
-                to,
-                to_index,
-                from,
-                from_index,
-                count,
-            });
+        for (to, from) in targets.iter().zip(&sources) {
+            self.copy_cells(to, from)?;
         }
         Ok(true)
+    }
+
+    /// Copies cells: nothing where they are the same, at once where they are consecutive, else row by row.
+    pub(crate) fn copy_cells(&mut self, to: &Cells, from: &Cells) -> Lowering<()> {
+        if self.are_same(to, from) {
+            return Ok(());
+        }
+        let (to_index, from_index) = (self.simplify(&to.first), self.simplify(&from.first));
+        let Some((length, _)) = to.dims.first().cloned() else {
+            self.emit(Stmt::Store {
+                buffer: to.buffer.clone(),
+                index: to_index,
+                value: Expr::Load(from.buffer.clone(), from_index),
+            });
+            return Ok(());
+        };
+        if let (Some(count), Some(_)) = (to.consecutive(), from.consecutive()) {
+            let count = self.simplify(&count);
+            if !count.is_zero() {
+                self.emit(Stmt::Copy {
+                    to: to.buffer.clone(),
+                    to_index,
+                    from: from.buffer.clone(),
+                    from_index,
+                    count,
+                });
+            }
+            return Ok(());
+        }
+        let i = self.fresh("i");
+        let at = Index::var(i.clone());
+        self.counted(i, length, LoopMode::Seq, |this| {
+            this.copy_cells(&to.at(&at), &from.at(&at))
+        })
+    }
+
+    /// Whether what lives in cells is where it should go already.
+    fn are_same(&self, a: &Cells, b: &Cells) -> bool {
+        let same = |a: &Index, b: &Index| self.is_same(&self.simplify(a), &self.simplify(b));
+        let mut dims = a.dims.iter().zip(&b.dims);
+        a.buffer == b.buffer
+            && same(&a.first, &b.first)
+            && dims.all(|((length, a), (_, b))| *length == Index::one() || same(a, b))
+    }
+
+    /// Whether an array is a view of the very cells that it should go to, as the memory plan has it.
+    fn is_there_already(
+        &mut self,
+        data: &Data,
+        (acceptor, to): (&Phrase, &Path),
+        (exp, from): (&Phrase, &Path),
+    ) -> Lowering<bool> {
+        if !self.shares_memory || !self.is_view(exp) {
+            return Ok(false);
+        }
+        for leaf in storage::of(data, &Name::from("copied")).leaves() {
+            let Some(path) = self.any_element(&leaf.path) else {
+                return Ok(false);
+            };
+            let (read, stmts) = self.capture(|this| this.read(exp, joined(from.clone(), path.clone())))?;
+            let (Expr::Load(from, from_index), true) = (read, stmts.is_empty()) else {
+                return Ok(false);
+            };
+            let (place, stmts) = self.capture(|this| this.target(acceptor, joined(to.clone(), path)))?;
+            let same = match &place.tree {
+                Tree::Buffer(to, ..) => {
+                    *to == from && self.is_same(&self.simplify(&place.offset()), &from_index)
+                }
+                _ => false,
+            };
+            if !same || !stmts.is_empty() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// A way to a scalar of a leaf, through elements of any number.
+    pub(crate) fn any_element(&mut self, path: &[LeafStep]) -> Option<Path> {
+        let steps = path.iter().map(|step| match step {
+            LeafStep::Field(at) => Some(Step::Field(*at)),
+            LeafStep::Each(_) => Some(Step::At(Index::var(self.fresh("at")))),
+            LeafStep::Lane(_) | LeafStep::EachLane(_) => None,
+        });
+        steps.collect()
+    }
+
+    /// Whether an expression is a part of memory, seen in some order: looking at an element of it computes nothing.
+    fn is_view(&self, phrase: &Phrase) -> bool {
+        let (head, arguments) = phrase.spine();
+        match head {
+            Phrase::Var(name) => match self.bindings.get(name) {
+                Some(Binding::Alias(inner, _)) => self.is_view(inner),
+                Some(Binding::Storage(_)) | None => true,
+                Some(Binding::Scalar(_)) => false,
+            },
+            Phrase::Project(_, inner) => self.is_view(inner),
+            Phrase::Lam(_, _, body) => self.is_view(body),
+            Phrase::Prim(instance) => match (&instance.prim, arguments.as_slice()) {
+                (Prim::Idx, [array, _]) | (Prim::Slice, [_, _, array]) => self.is_view(array),
+                (Prim::Map(_), [function, array]) => self.is_view(function) && self.is_view(array),
+                (Prim::Coerce | Prim::Split | Prim::Join | Prim::Transpose | Prim::Reverse, [array]) => {
+                    self.is_view(array)
+                }
+                _ => false,
+            },
+            _ => false,
+        }
     }
 
     /// The memory an expression or acceptor stands for, where it is just that.
@@ -207,17 +304,15 @@ impl Generator<'_> {
     }
 }
 
-/// The buffers of an array, each with where it starts and how many cells it has; none where a dimension outside the
-/// array stands inside it in memory, which does not happen, or where there are no buffers.
-fn consecutive(place: &Place) -> Option<Vec<(Name, Index, Index)>> {
+/// The cells of the buffers of an array; none where there are none.
+fn cells(place: &Place) -> Option<Vec<Cells>> {
     let storage = Storage {
         sizes: Vec::new(),
         capacity: None,
         tree: place.tree.clone(),
     };
-    let blocks = storage
-        .leaves()
-        .into_iter()
-        .map(|leaf| Some((leaf.name.clone(), place.start(&leaf), leaf.cells?)));
-    blocks.collect()
+    let leaves = storage.leaves().into_iter();
+    leaves
+        .map(|leaf| leaf.cells.is_some().then(|| place.cells(&leaf)))
+        .collect()
 }

@@ -1,8 +1,9 @@
 //! Variables: their memory, and cells that hold sizes and what has them.
 
 use crate::error::Lowering;
+use crate::stage3::expressions::joined;
 use crate::stage3::storage::{Leaf, Part, Storage, Tree};
-use crate::stage3::{Binding, Generator, storage};
+use crate::stage3::{Binding, Generator, Step, storage};
 use almach_base::{Name, Span};
 use almach_dpia::{Data, Home, Instance, Phrase, PhraseType, Space};
 use almach_imp::{Expr, Index, Stmt};
@@ -22,7 +23,9 @@ impl Generator<'_> {
             return self.bug("a variable without a body");
         };
         let data = self.index_data(data)?;
-        let storage = Rc::new(storage::of(&data, name).placed(&self.homes(homes, instance)));
+        let homes = self.homes(homes, instance, &data)?;
+        self.shares_memory |= homes.iter().any(Option::is_some);
+        let storage = Rc::new(storage::of(&data, name).placed(&homes));
         let outer = self.span;
         self.span = first_use(inner, name, outer).unwrap_or(outer);
         self.declare(&storage, space);
@@ -38,22 +41,102 @@ impl Generator<'_> {
         Ok(())
     }
 
-    /// The buffers of others that the memory plan puts a variable in, with the first cell there.
-    fn homes(&self, homes: &[Home], instance: &Instance) -> Vec<Option<(Name, Index)>> {
-        let mut starts = instance.nats.iter();
-        let placed = homes.iter().map(|home| match home {
-            Home::Own => None,
-            Home::Inside { variable, buffer } => {
-                let start = self.size(starts.next()?);
-                let Some(Binding::Storage(storage)) = self.bindings.get(variable) else {
-                    return None;
+    /// The buffers of others that the memory plan puts a variable in, with the cells there.
+    fn homes(
+        &mut self,
+        homes: &[Home],
+        instance: &Instance,
+        data: &Data,
+    ) -> Lowering<Vec<Option<(Name, Part)>>> {
+        let mut numbers = instance
+            .nats
+            .iter()
+            .map(|nat| self.size(nat))
+            .collect::<Vec<_>>()
+            .into_iter();
+        let leaves = storage::of(data, &Name::from("placed")).leaves();
+        let mut placed = Vec::new();
+        for (home, leaf) in homes.iter().zip(leaves) {
+            placed.push(match home {
+                Home::Own => None,
+                Home::Inside {
+                    variable,
+                    buffer,
+                    strides,
+                } => {
+                    let (start, strides) = (numbers.next(), numbers.by_ref().take(*strides).collect());
+                    start.and_then(|start| self.inside(variable, *buffer, start, strides))
+                }
+                Home::Same { acceptor, component } => self.cells_of_acceptor(acceptor, *component, &leaf)?,
+            });
+        }
+        Ok(placed)
+    }
+
+    fn inside(
+        &self,
+        variable: &Name,
+        buffer: usize,
+        start: Index,
+        strides: Vec<Index>,
+    ) -> Option<(Name, Part)> {
+        let Some(Binding::Storage(storage)) = self.bindings.get(variable) else {
+            return None;
+        };
+        let leaf = storage.leaves().into_iter().nth(buffer)?;
+        leaf.cells.as_ref()?;
+        let first = match leaf.part {
+            Part::Own | Part::From(_) => leaf.part.first() + start,
+            Part::Strided(..) => return None,
+        };
+        let part = match strides.is_empty() {
+            true => Part::From(first),
+            false => Part::Strided(first, strides),
+        };
+        Some((leaf.name, part))
+    }
+
+    /// The cells of one leaf of an acceptor: none where the way there is no descriptor.
+    fn cells_of_acceptor(
+        &mut self,
+        acceptor: &Name,
+        component: Option<usize>,
+        leaf: &Leaf,
+    ) -> Lowering<Option<(Name, Part)>> {
+        let Some(below) = self.any_element(&leaf.path) else {
+            return Ok(None);
+        };
+        let counters: Vec<Name> = below
+            .iter()
+            .filter_map(|step| match step {
+                Step::At(index) => index.as_var().cloned(),
+                Step::Field(_) | Step::Lane(_) => None,
+            })
+            .collect();
+        let path = joined(component.into_iter().map(Step::Field).collect(), below);
+        let (place, stmts) = self.capture(|this| this.target(&Phrase::Var(acceptor.clone()), path))?;
+        let (Tree::Buffer(buffer, ..), true) = (&place.tree, stmts.is_empty()) else {
+            return Ok(None);
+        };
+        let cell = self.spelled_out(&place.offset());
+        let first = cell.substitute(|name| counters.contains(name).then(Index::zero));
+        let strides: Vec<Index> = counters
+            .iter()
+            .map(|counter| {
+                let one = |name: &Name| match name == counter {
+                    true => Some(Index::one()),
+                    false => counters.contains(name).then(Index::zero),
                 };
-                let leaf = storage.leaves().into_iter().nth(*buffer)?;
-                leaf.cells.as_ref()?;
-                Some((leaf.name.clone(), leaf.part.first() + start))
-            }
-        });
-        placed.collect()
+                cell.substitute(one) - &first
+            })
+            .collect();
+        let found = counters
+            .iter()
+            .zip(&strides)
+            .fold(first.clone(), |cell, (counter, stride)| {
+                cell + Index::var(counter.clone()) * stride
+            });
+        Ok((found == cell).then(|| (buffer.clone(), Part::Strided(first, strides))))
     }
 
     /// Declares variables and buffers; those that are no cell's get their memory at once.
@@ -194,9 +277,9 @@ impl Generator<'_> {
             });
         }
         for (to, from) in to.leaves().into_iter().zip(from.leaves()) {
-            match to.cells.clone() {
-                Some(count) => self.move_buffer(to, from, count),
-                None => self.emit(Stmt::Assign {
+            match to.cells.is_some() {
+                true => self.move_buffer(&to, &from)?,
+                false => self.emit(Stmt::Assign {
                     name: to.name,
                     value: Expr::Var(from.name),
                 }),
@@ -206,23 +289,12 @@ impl Generator<'_> {
     }
 
     /// Buffers change hands; what is a part of another variable's is copied, unless it is there already.
-    fn move_buffer(&mut self, to: Leaf, from: Leaf, count: Index) {
+    fn move_buffer(&mut self, to: &Leaf, from: &Leaf) -> Lowering<()> {
         if to.part == Part::Own && from.part == Part::Own {
-            self.emit(Stmt::Swap(to.name, from.name));
-            return;
+            self.emit(Stmt::Swap(to.name.clone(), from.name.clone()));
+            return Ok(());
         }
-        let (to_index, from_index) = (self.simplify(&to.part.first()), self.simplify(&from.part.first()));
-        if to.name == from.name && self.is_same(&to_index, &from_index) {
-            return;
-        }
-        let count = self.simplify(&count);
-        self.emit(Stmt::Copy {
-            to: to.name,
-            to_index,
-            from: from.name,
-            from_index,
-            count,
-        });
+        self.copy_cells(&to.all(), &from.all())
     }
 }
 
