@@ -11,23 +11,28 @@
 //!
 //! [`Heap::validity`] compares with the value semantics (Definition 3.1).
 
+mod bindings;
 mod control;
 mod items;
 mod leaf;
 mod operations;
 mod store;
+mod types;
 
 use crate::copies::{Role, copy_points};
-use crate::ir::{Alloc, Annotated, Given, Home, Item as HeadItem, Storage, key};
+use crate::ir::{Alloc, Annotated, Storage, key};
 use almach_base::Diagnostic;
 use almach_core::interp::{Interpreter, RuntimeError};
 use almach_core::typing::Env;
-use almach_core::visit::{Walk, walk_function};
-use almach_core::{Atom, Body, Builder, DataId, Exp, Param, Recursive, Size, Stmt, Type, Var};
+use almach_core::visit::walk_function;
+use almach_core::{Atom, Body, Builder, DataId, Exp, Param, Recursive, Stmt, Type, Var};
 use almach_value::{Scalar, ScalarType, Value, same};
-use items::{Item, Kept, Place, Stored, keep};
+use bindings::Bound;
+use items::{Item, Place, Stored, keep};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
+
+pub(crate) use types::Types;
 
 /// Why a run ended without a value.
 #[derive(Clone, Debug)]
@@ -496,145 +501,6 @@ impl<'p> Run<'p> {
         self.steps = self.steps.checked_sub(cells as u64 / 8).ok_or(Stop::Budget)?;
         Ok(())
     }
-
-    fn bind_context(&mut self, context: &[Var], sizes: &[i64]) {
-        for (var, size) in context.iter().zip(sizes) {
-            self.vars
-                .insert(var.clone(), Item::Plain(Value::Scalar(Scalar::I64(*size))));
-        }
-    }
-
-    fn storage(&self, var: &Var) -> Vec<Storage> {
-        self.program.memory.storage.get(var).cloned().unwrap_or_default()
-    }
-
-    fn items(&self, stmt: &Stmt) -> Vec<HeadItem> {
-        let head = key(stmt).and_then(|key| self.program.memory.heads.get(key));
-        head.map_or_else(Vec::new, |head| head.items.clone())
-    }
-
-    /// Values that replace storage that is in a block; `place` is told where that is.
-    fn with_places(
-        &mut self,
-        item: Item,
-        storage: &mut std::slice::Iter<'_, Storage>,
-        placed: &mut dyn FnMut(&mut Run<'p>, Place, Kept) -> Ran<Stored>,
-    ) -> Ran<Item> {
-        Ok(match item {
-            Item::Plain(value) => Item::Plain(value),
-            Item::Tuple(parts) => {
-                let parts = parts
-                    .into_iter()
-                    .map(|part| self.with_places(part, storage, placed));
-                Item::Tuple(parts.collect::<Ran<_>>()?)
-            }
-            Item::Array { len, leaves } => {
-                let mut out = Vec::new();
-                for leaf in leaves {
-                    out.push(match (leaf, storage.next()) {
-                        (Stored::Kept(kept), Some(Storage::Placed(home))) => {
-                            let place = self.place(home)?;
-                            placed(self, place, kept)?
-                        }
-                        (Stored::Kept(kept), Some(Storage::Held) | None) => {
-                            Stored::Kept(Kept { guard: None, ..kept })
-                        }
-                        (other, _) => other,
-                    });
-                }
-                Item::Array { len, leaves: out }
-            }
-        })
-    }
-
-    fn place(&self, home: &Home) -> Ran<Place> {
-        let Some(block) = self.labels.get(&home.block) else {
-            return fault(format!("the block `{}` is not there yet", home.block));
-        };
-        let dims = home
-            .lmad
-            .dims
-            .iter()
-            .map(|dim| Ok((self.size(&dim.length)?, self.size(&dim.stride)?)));
-        Ok(Place {
-            block: *block,
-            offset: self.size(&home.lmad.offset)?,
-            dims: dims.collect::<Ran<_>>()?,
-        })
-    }
-
-    fn size(&self, size: &Size) -> Ran<i64> {
-        let value = size.eval(&|var| {
-            let scalar = self.vars.get(var)?.scalar()?;
-            i64::try_from(scalar.as_integer()?).ok()
-        });
-        value.map_or_else(|| fault(format!("`{size}` has no value")), Ok)
-    }
-
-    fn atom(&self, atom: &Atom) -> Ran<Item> {
-        match atom {
-            Atom::Const(scalar) => Ok(Item::Plain(Value::Scalar(*scalar))),
-            Atom::Var(var) => match self.vars.get(var) {
-                Some(item) => Ok(item.clone()),
-                None => fault(format!("`{var}` is not bound")),
-            },
-        }
-    }
-
-    fn integer(&self, atom: &Atom) -> Ran<i64> {
-        let integer = self.atom(atom)?.scalar().and_then(Scalar::as_integer);
-        match integer.and_then(|integer| i64::try_from(integer).ok()) {
-            Some(integer) => Ok(integer),
-            None => fault(format!("`{atom:?}` is no integer")),
-        }
-    }
-
-    fn type_of(&self, atom: &Atom) -> Type {
-        match atom {
-            Atom::Const(scalar) => Type::Scalar(scalar.ty()),
-            Atom::Var(var) => self.types.get(var).cloned().unwrap_or_else(Type::unit),
-        }
-    }
-
-    fn given(&mut self, item: &HeadItem, at: usize) -> Ran<Bound> {
-        let Some(given) = item.given.get(at) else {
-            return fault(format!("`{}` is not given", item.var));
-        };
-        match given {
-            Given::Block(block) => match self.labels.get(block) {
-                Some(label) => Ok(Bound::Block(*label)),
-                None => fault(format!("the block `{block}` is not there yet")),
-            },
-            Given::Alloc(cells) => {
-                let cells = self.size(cells)?;
-                let element = match item.kind {
-                    crate::ir::Kind::Block(element) => element,
-                    crate::ir::Kind::Integer => return fault("an integer is no block"),
-                };
-                self.allocate(&item.var, element, cells).map(Bound::Block)
-            }
-            Given::Integer(size) => self.size(size).map(Bound::Integer),
-        }
-    }
-
-    fn bind(&mut self, var: &Var, bound: Bound) {
-        match bound {
-            Bound::Block(label) => {
-                self.labels.insert(var.clone(), label);
-            }
-            Bound::Integer(value) => {
-                self.vars
-                    .insert(var.clone(), Item::Plain(Value::Scalar(Scalar::I64(value))));
-            }
-        }
-    }
-}
-
-/// What a head binds.
-#[derive(Clone, Copy)]
-enum Bound {
-    Block(usize),
-    Integer(i64),
 }
 
 fn overlap(a: &Place, b: &Place) -> bool {
@@ -643,55 +509,4 @@ fn overlap(a: &Place, b: &Place) -> bool {
     }
     let cells: HashSet<i64> = a.cells().into_iter().collect();
     b.cells().iter().any(|cell| cells.contains(cell))
-}
-
-/// The declared type of every variable.
-#[derive(Default)]
-pub(crate) struct Types(pub(crate) HashMap<Var, Type>);
-
-impl Walk for Types {
-    fn stmt(&mut self, stmt: &Stmt) {
-        for var in &stmt.pattern.context {
-            self.0.insert(var.clone(), Type::I64);
-        }
-        for value in &stmt.pattern.values {
-            self.0.insert(value.var.clone(), value.ty.clone());
-        }
-        match &stmt.exp {
-            Exp::Case { arms, .. } => {
-                for arm in arms {
-                    self.params(&arm.context, &arm.fields);
-                }
-            }
-            Exp::Loop(looped) => {
-                for (var, _) in &looped.context {
-                    self.0.insert(var.clone(), Type::I64);
-                }
-                for (param, _) in &looped.params {
-                    self.0.insert(param.var.clone(), param.ty.clone());
-                }
-                if let almach_core::LoopForm::For { index, .. } = &looped.form {
-                    self.0.insert(index.var.clone(), index.ty.clone());
-                }
-            }
-            Exp::Op(op) => {
-                for function in &op.functions {
-                    self.params(&function.context, &function.params);
-                }
-            }
-            _ => {}
-        }
-        almach_core::visit::walk_stmt(self, stmt);
-    }
-}
-
-impl Types {
-    pub(crate) fn params(&mut self, context: &[Var], params: &[Param]) {
-        for var in context {
-            self.0.insert(var.clone(), Type::I64);
-        }
-        for param in params {
-            self.0.insert(param.var.clone(), param.ty.clone());
-        }
-    }
 }
