@@ -152,3 +152,22 @@ fn hoisting_of_section_6_4() {
         .collect();
     assert_eq!(results[0], results[1]);
 }
+
+/// FUNMEM, Figure 13: Figure 7 (`mem/tests/golden/figure_7.mem`) in Imp. What the paper calls `zmem` and `zsize` is the result that the
+/// caller gets; each branch makes its own block, and nothing is copied.
+#[test]
+fn figure_13_of_funmem() {
+    let text = include_str!("../../mem/tests/golden/figure_2.core");
+    let lowered = lowered(text);
+    expect_file!["golden/figure_13.imp"].assert_eq(&lowered.imp.program().to_string());
+    for (condition, size) in [(true, 3), (false, 5)] {
+        let arguments = [
+            Value::Scalar(Scalar::Bool(condition)),
+            Value::Scalar(Scalar::I64(3)),
+            Value::Scalar(Scalar::I64(5)),
+        ];
+        let result = run_entry(&lowered.imp, &lowered.entries[0], &arguments).unwrap();
+        let expected = Value::array(ArrayValue::scalars(Buffer::I64((0..size).collect())));
+        assert!(almach_value::same(&result, &expected));
+    }
+}

@@ -1,14 +1,21 @@
-//! The paper's examples (FUNMEM), in our notation.
+//! The paper's examples (FUNMEM), in our notation, as golden files: `UPDATE_EXPECT=1` writes them anew. Each is checked by the rules,
+//! and run on blocks and by value. Figure 13, which is Imp, is in `lower/tests/paper.rs`. Where the paper slips, the files hold
+//! the corrected form; `docs/papers.md` lists each correction.
 
 #![allow(clippy::unwrap_used)]
 
 use almach_base::FileId;
+use almach_core::Program;
 use almach_core::check::check as check_core;
 use almach_core::parse::parse_program;
+use almach_core::print::{Spans, program_to_string};
 use almach_mem::check::check;
+use almach_mem::heap::{Heap, Validity};
 use almach_mem::passes::{Layout, Log, expand};
 use almach_mem::{Annotated, annotated_to_string, introduce};
-use expect_test::{Expect, expect};
+use almach_value::{ArrayValue, Buffer, Scalar, Value};
+use expect_test::{ExpectFile, expect_file};
+use std::sync::Arc;
 
 fn introduced(text: &str) -> Annotated {
     let core = parse_program(text, FileId(0)).unwrap();
@@ -16,9 +23,32 @@ fn introduced(text: &str) -> Annotated {
     introduce(core.into_inner())
 }
 
-fn shows(program: &Annotated, expected: &Expect) {
+/// The text of a program, which keeps the rules and is valid for these arguments (Definition 3.1).
+fn shows(program: &Annotated, arguments: &[Value], expected: &ExpectFile) {
     check(program).unwrap();
+    let heap = Heap::new(program).unwrap();
+    let validity = heap.validity("main", arguments.to_vec(), 10_000);
+    assert!(matches!(validity, Validity::Valid(_)), "{validity:?}");
     expected.assert_eq(&annotated_to_string(program));
+}
+
+fn core_text(program: &Program) -> String {
+    program_to_string(program, Spans::Omit)
+}
+
+fn int(value: i64) -> Value {
+    Value::Scalar(Scalar::I64(value))
+}
+
+fn vector(count: usize) -> Value {
+    let cells = (0..count).map(|at| (at % 5) as f32);
+    Value::array(ArrayValue::scalars(Buffer::F32(cells.collect())))
+}
+
+fn matrix(rows: usize, row: usize) -> Value {
+    let cells = (0..rows * row).map(|at| (at % 5) as f32);
+    let cells = ArrayValue::scalars(Buffer::F32(cells.collect()));
+    Value::array(ArrayValue::rows(rows, row, Arc::new(cells)).unwrap())
 }
 
 /// Figure 2. (The paper binds `x` in both branches, and returns `y` from the second.)
@@ -31,25 +61,19 @@ fun figure (zcond: bool, xsize: i64, ysize: i64): {n} [n]i64 =
     let y: [ysize]i64 = iota@E ysize
     in {ysize} y
   in {zsize} zarr
+entry main = figure (zcond: bool, xsize: i64, ysize: i64): []i64
 ";
 
 #[test]
 fn figure_7_is_figure_2_with_memory() {
-    shows(
-        &introduced(FIGURE_2),
-        &expect![[r#"
-        fun figure @{out out_mem: i64 = zarr_mem} (zcond: bool, xsize: i64, ysize: i64): {n} [n]i64 =
-          let @{zarr_mem: i64 = x_mem | y_mem} {zsize} zarr: [zsize]i64 @ zarr_mem -> 0 + {(zsize : 1)} = if zcond: {m} [m]i64 then
-            let x_mem: mem = alloc i64 (xsize)
-            let x: [xsize]i64 @ x_mem -> 0 + {(xsize : 1)} = iota@E xsize
-            in {xsize} x
-          else
-            let y_mem: mem = alloc i64 (ysize)
-            let y: [ysize]i64 @ y_mem -> 0 + {(ysize : 1)} = iota@E ysize
-            in {ysize} y
-          in {zsize} zarr
-    "#]],
-    );
+    let program = introduced(FIGURE_2);
+    expect_file!["golden/figure_2.core"].assert_eq(&core_text(&program.core));
+    for condition in [true, false] {
+        let arguments = [Value::Scalar(Scalar::Bool(condition)), int(3), int(5)];
+        shows(&program, &arguments, &expect_file!["golden/figure_7.mem"]);
+    }
+    // Figure 9: without its memory it is Figure 2 again.
+    expect_file!["golden/figure_2.core"].assert_eq(&core_text(&program.erase()));
 }
 
 /// Branches that differ in layout: the parts of the descriptor are handed on.
@@ -62,18 +86,12 @@ fun layouts {n, m} (c: bool, xss: [n][m]f32, yss: [m][n]f32): [n][m]f32 =
       let t: [n][m]f32 = transpose yss
       in t
   in zss
+entry main = layouts (c: bool, xss: [n][m]f32, yss: [m][n]f32): [n][m]f32
 ";
-    shows(
-        &introduced(text),
-        &expect![[r#"
-        fun layouts @{xss_mem: f32, xss_offset, xss_stride, xss_stride_10, yss_mem: f32, yss_offset, yss_stride, yss_stride_14, out out_mem: f32 = alloc (n*m)} {n, m} (c: bool, xss: [n][m]f32 @ xss_mem -> xss_offset + {(n : xss_stride), (m : xss_stride_10)}, yss: [m][n]f32 @ yss_mem -> yss_offset + {(m : yss_stride), (n : yss_stride_14)}): [n][m]f32 =
-          let @{zss_mem: f32 = xss_mem | yss_mem, zss_offset = xss_offset | yss_offset, zss_stride = xss_stride | yss_stride_14, zss_stride_18 = xss_stride_10 | yss_stride} zss: [n][m]f32 @ zss_mem -> zss_offset + {(n : zss_stride), (m : zss_stride_18)} = if c: [n][m]f32 then xss
-          else
-            let t: [n][m]f32 @ yss_mem -> yss_offset + {(n : yss_stride_14), (m : yss_stride)} = transpose yss
-            in t
-          in zss
-    "#]],
-    );
+    for condition in [true, false] {
+        let arguments = [Value::Scalar(Scalar::Bool(condition)), matrix(2, 3), matrix(3, 2)];
+        shows(&introduced(text), &arguments, &expect_file!["golden/layouts.mem"]);
+    }
 }
 
 /// Section 5.
@@ -85,50 +103,53 @@ fun kernel {n, m} (xss: [n][m]f32): [n]f32 =
     let z: f32 = reduce@seq (\\(a: f32, b: f32): f32 -> let c: f32 = a * b in c) 1.0f32 u
     in z) xss
   in zs
+entry main = kernel (xss: [n][m]f32): [n]f32
 ";
 
 #[test]
-fn expansion_keeps_each_iteration_together() {
-    let program = expand(introduced(EXPANSION), Layout::Apart, &mut Log::default());
-    shows(
-        &program,
-        &expect![[r#"
-        fun kernel @{xss_mem: f32, xss_offset, xss_stride, xss_stride_17, out out_mem: f32 = zs_mem} {n, m} (xss: [n][m]f32 @ xss_mem -> xss_offset + {(n : xss_stride), (m : xss_stride_17)}): [n]f32 =
-          let zs_mem: mem = alloc f32 (n)
-          let t_mem: mem = alloc f32 (n*m)
-          let @{for i} zs: [n]f32 @ zs_mem -> 0 + {(n : 1)} = map@par (\(xs: [m]f32 @ xss_mem -> xss_stride*i + xss_offset + {(m : xss_stride_17)}): f32 ->
-            let @{for i_19} t: [m]f32 @ t_mem -> m*i + {(m : 1)} = scan@seq (\(a: f32, b: f32): f32 ->
-              let c: f32 = a + b
-              in c) 0.0f32 xs
-            let u: [m]f32 @ t_mem -> m*i + m - 1 + {(m : -1)} = reverse t
-            let @{for i_21} z: f32 = reduce@seq (\(a_11: f32, b_12: f32): f32 ->
-              let c_13: f32 = a_11 * b_12
-              in c_13) 1.0f32 u
-            in z) xss
-          in zs
-    "#]],
-    );
+fn expansion_keeps_each_iteration_together_or_interleaves_them() {
+    let program = introduced(EXPANSION);
+    expect_file!["golden/expansion.core"].assert_eq(&core_text(&program.core));
+    let arguments = [matrix(3, 4)];
+    shows(&program, &arguments, &expect_file!["golden/expansion_before.mem"]);
+    for (layout, expected) in [
+        (Layout::Apart, expect_file!["golden/expansion_cpu.mem"]),
+        (Layout::Interleaved, expect_file!["golden/expansion_gpu.mem"]),
+    ] {
+        let expanded = expand(program.clone(), layout, &mut Log::default());
+        shows(&expanded, &arguments, &expected);
+    }
 }
 
+/// DPIA, section 6.4 (8 elements for the paper's 1024): `tmp` inside the parallel loop becomes `n` rows outside, and the uses of it
+/// row `i`. That is expansion with the layout of CPUs. As Dpia, the two are `lower/tests/golden/hoisting_*.dpia`.
+const HOISTING: &str = "
+fun dots {k} (xs: [k]f32, ys: [k]f32): {m} [m]f32 =
+  let n: i64 = k / 8i64
+  let as: [8*n]f32 = xs :> [8*n]f32
+  let bs: [8*n]f32 = ys :> [8*n]f32
+  let xss: [n][8]f32 = split 8i64 as
+  let yss: [n][8]f32 = split 8i64 bs
+  let out: [n]f32 = map@grid (\\(x: [8]f32, y: [8]f32): f32 ->
+    let tmp: [8]f32 = map@seq (\\(a: f32, b: f32): f32 -> let c: f32 = a * b in c) x y
+    let accum: f32 = reduce@seq (\\(a: f32, b: f32): f32 -> let c: f32 = a + b in c) 0.0f32 tmp
+    in accum) xss yss
+  in {n} out
+entry main = dots (xs: [k]f32, ys: [k]f32): []f32
+";
+
 #[test]
-fn expansion_interleaves_iterations() {
-    let program = expand(introduced(EXPANSION), Layout::Interleaved, &mut Log::default());
-    shows(
-        &program,
-        &expect![[r#"
-        fun kernel @{xss_mem: f32, xss_offset, xss_stride, xss_stride_17, out out_mem: f32 = zs_mem} {n, m} (xss: [n][m]f32 @ xss_mem -> xss_offset + {(n : xss_stride), (m : xss_stride_17)}): [n]f32 =
-          let zs_mem: mem = alloc f32 (n)
-          let t_mem: mem = alloc f32 (n*m)
-          let @{for i} zs: [n]f32 @ zs_mem -> 0 + {(n : 1)} = map@par (\(xs: [m]f32 @ xss_mem -> xss_stride*i + xss_offset + {(m : xss_stride_17)}): f32 ->
-            let @{for i_19} t: [m]f32 @ t_mem -> i + {(m : n)} = scan@seq (\(a: f32, b: f32): f32 ->
-              let c: f32 = a + b
-              in c) 0.0f32 xs
-            let u: [m]f32 @ t_mem -> n*m - n + i + {(m : -n)} = reverse t
-            let @{for i_21} z: f32 = reduce@seq (\(a_11: f32, b_12: f32): f32 ->
-              let c_13: f32 = a_11 * b_12
-              in c_13) 1.0f32 u
-            in z) xss
-          in zs
-    "#]],
+fn hoisting_of_dpia_is_expansion() {
+    let program = introduced(HOISTING);
+    let arguments = [vector(24), vector(24)];
+    shows(&program, &arguments, &expect_file!["golden/hoisting_before.mem"]);
+    let hoisted = expand(program, Layout::Apart, &mut Log::default());
+    shows(&hoisted, &arguments, &expect_file!["golden/hoisting_after.mem"]);
+    // `newGlobal (n × 1024).num tmp'` and `idx tmp' i`, where n is k/8.
+    let text = annotated_to_string(&hoisted);
+    assert!(text.contains("let tmp_mem: mem = alloc f32 (8*(k/8))"), "{text}");
+    assert!(
+        text.contains("tmp: [8]f32 @ tmp_mem -> 8*i + {(8 : 1)}"),
+        "{text}"
     );
 }
