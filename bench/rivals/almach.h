@@ -34,6 +34,7 @@
     if (give_back != NULL) give_back();                                         \
     give_back = NULL;                                                           \
   }                                                                             \
+  size_t result_bytes(void) { return block_bytes(own); }                        \
   static void rival(void) {                                                     \
     forget();                                                                   \
     found = own;                                                                \

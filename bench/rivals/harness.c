@@ -2,7 +2,68 @@
 #define _POSIX_C_SOURCE 200809L
 #include "harness.h"
 
+#include <malloc.h>
 #include <time.h>
+
+/* Memory of the whole program, libraries included: these stand before the C library's functions of the same names. */
+static int64_t held, peak;
+
+static void *taken(void *block) {
+  if (block == NULL) return NULL;
+  const int64_t now = __atomic_add_fetch(&held, (int64_t)malloc_usable_size(block), __ATOMIC_RELAXED);
+  int64_t most = __atomic_load_n(&peak, __ATOMIC_RELAXED);
+  while (now > most && !__atomic_compare_exchange_n(&peak, &most, now, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+  return block;
+}
+
+static void given(void *block) {
+  if (block != NULL) __atomic_sub_fetch(&held, (int64_t)malloc_usable_size(block), __ATOMIC_RELAXED);
+}
+
+void *__libc_malloc(size_t bytes);
+void *__libc_calloc(size_t count, size_t bytes);
+void *__libc_realloc(void *block, size_t bytes);
+void *__libc_memalign(size_t alignment, size_t bytes);
+void __libc_free(void *block);
+
+void *malloc(size_t bytes) {
+  return taken(__libc_malloc(bytes));
+}
+
+void *calloc(size_t count, size_t bytes) {
+  return taken(__libc_calloc(count, bytes));
+}
+
+void *realloc(void *block, size_t bytes) {
+  given(block);
+  void *const moved = __libc_realloc(block, bytes);
+  /* Where it fails the block stays. */
+  taken(moved == NULL && bytes > 0 ? block : moved);
+  return moved;
+}
+
+void *aligned_alloc(size_t alignment, size_t bytes) {
+  return taken(__libc_memalign(alignment, bytes));
+}
+
+void free(void *block) {
+  given(block);
+  __libc_free(block);
+}
+
+size_t block_bytes(void *block) {
+  return block == NULL ? 0 : malloc_usable_size(block);
+}
+
+/* Runs a variant once. What it held at most beside what was there before; of a rival, with its results. */
+static int64_t peak_of(const struct variant *variant) {
+  const int64_t before = held;
+  peak = held;
+  variant->run();
+  const bool is_rival = strncmp(variant->name, "almach", 6) != 0;
+  return peak - before + (is_rival && result_bytes != NULL ? (int64_t)result_bytes() : 0);
+}
 
 enum { MOST_VARIANTS = 8, MOST_SAMPLES = 400 };
 
@@ -86,7 +147,9 @@ int main(int argc, char **argv) {
   int count = 0, times[MOST_VARIANTS];
   while (workload.variants[count].name != NULL && count < MOST_VARIANTS) {
     const struct variant *variant = &workload.variants[count];
-    variant->run();
+    /* The result of the variant before is given back. */
+    const int64_t most = peak_of(variant);
+    printf("%s-peak %lld\n", variant->name, (long long)most);
     const double error = workload.error();
     if (!(error <= workload.tolerance)) {
       fprintf(stderr, "%s: the result differs from the reference by %g\n", variant->name, error);

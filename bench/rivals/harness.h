@@ -42,6 +42,12 @@ void *room(int64_t count, size_t cell);
 double difference_f32(const float *found, const double *expected, int64_t count);
 double difference_f64(const double *found, const double *expected, int64_t count);
 
+/* What the results of a rival take: they are there before it runs. ARRAY defines it; without it there are none. */
+size_t result_bytes(void) __attribute__((weak));
+
+/* How many bytes a block of `room` takes; 0 for NULL. */
+size_t block_bytes(void *block);
+
 /* Ends the program with what a library says. */
 void failed(const char *error);
 

@@ -21,6 +21,8 @@ pub struct Measured {
     pub bytes: f64,
     pub flops: f64,
     times: BTreeMap<String, Vec<f64>>,
+    /// By variant, the most bytes that a run held at once, results included.
+    peaks: BTreeMap<String, f64>,
 }
 
 /// What the machine reached in the same run.
@@ -32,6 +34,9 @@ pub struct Ceilings {
     /// Operations per nanosecond.
     pub fma: f64,
 }
+
+/// What a context and the bookkeeping of threads take, whatever the size of the workload is.
+const CONTEXT_BYTES: f64 = 4096.0;
 
 const SIZE_OF_CEILINGS: u64 = 1 << 25;
 
@@ -129,13 +134,21 @@ pub fn measure(tools: &Tools, workload: &Workload, size: u64, seconds: f64) -> R
     ];
     let binary = tools.compile(program, &libraries)?;
     let mut times = tools.times(&binary, size, seconds)?;
+    let names: Vec<String> = times.keys().cloned().collect();
     let mut only = |name: &str| times.remove(name).and_then(|values| values.first().copied());
+    let mut peaks = BTreeMap::new();
+    for name in names {
+        if let Some(variant) = name.strip_suffix("-peak") {
+            peaks.extend(only(&name).map(|bytes| (variant.to_owned(), bytes)));
+        }
+    }
     Ok(Measured {
         name: workload.name,
         size,
         bytes: only("bytes").unwrap_or(0.0),
         flops: only("flops").unwrap_or(0.0),
         times,
+        peaks,
     })
 }
 
@@ -148,6 +161,18 @@ impl Measured {
     /// How many times faster one variant is than another.
     pub fn ratio(&self, ours: &str, theirs: &str) -> f64 {
         self.median(theirs) / self.median(ours)
+    }
+
+    /// The most bytes that a variant held at once.
+    pub fn peak(&self, variant: &str) -> f64 {
+        self.peaks.get(variant).copied().unwrap_or(f64::NAN)
+    }
+
+    /// Pairs of ours and a rival where ours holds more than the rival and 5%, beside its context.
+    pub fn holds_more(&self) -> Vec<(&'static str, &'static str)> {
+        let pairs = [("almach", "tuned"), ("almach-seq", "plain")];
+        let more = |(ours, rival): &(&str, &str)| self.peak(ours) > 1.05 * self.peak(rival) + CONTEXT_BYTES;
+        pairs.into_iter().filter(more).collect()
     }
 
     /// The least time the machine could need.
