@@ -62,6 +62,13 @@ impl Parser {
         while self.take("[") {
             references.push(self.references()?);
         }
+        let mut links = Vec::new();
+        if self.is_ident("links") {
+            self.advance();
+            while self.take("[") {
+                links.push(self.references()?);
+            }
+        }
         let mut constants = Vec::new();
         while self.is_ident("constant") {
             self.advance();
@@ -78,6 +85,7 @@ impl Parser {
             name,
             columns,
             references,
+            links,
             constants,
             zeros,
         })
@@ -355,7 +363,8 @@ impl Parser {
                 }
                 Prim::Construct(Box::new(Row { store, tag, columns }))
             }
-            "newTable" | "newRows" => {
+            "groupOf" => Prim::GroupOf(self.ident("a store")?),
+            "newTable" | "newGroup" | "newRows" => {
                 let level = self.level()?;
                 self.expect(",")?;
                 let store = self.ident("a store")?;
@@ -365,6 +374,7 @@ impl Parser {
                 }
                 match name {
                     "newTable" => Prim::NewTable(level, store, columns),
+                    "newGroup" => Prim::NewGroup(level, store, columns),
                     _ => Prim::NewRows(level, store, columns),
                 }
             }

@@ -178,6 +178,11 @@ macro_rules! plain_primitives {
             /// of what can be reached from it, depth first in the order of columns, with itself the first; that is
             /// remembered.
             TableOf(Name),
+            /// As [`Prim::NewTable`], but each row is in the table that its first column says.
+            NewGroup(Level, Name, Vec<ScalarType>),
+            /// Copies what can be reached from a row through rows of all types of its group to a table, and gives the row there.
+            /// A row that is in a table brings that table, whole and in its order; the first column says so.
+            GroupOf(Name),
         }
 
         impl Prim {
@@ -308,6 +313,8 @@ impl Prim {
             Prim::NewTable(..) => "newTable",
             Prim::NewRows(..) => "newRows",
             Prim::TableOf(_) => "tableOf",
+            Prim::NewGroup(..) => "newGroup",
+            Prim::GroupOf(_) => "groupOf",
             _ => "",
         }
     }
@@ -400,6 +407,7 @@ impl Prim {
                 format!("{columns}acc[i64] -> comm")
             }
             Prim::TableOf(_) => "exp[i64] -> acc[(i64, i64)] -> comm".into(),
+            Prim::GroupOf(_) => "exp[i64] -> acc[i64] -> comm".into(),
             Prim::Foreign(function) => border::foreign_scheme(function)?,
             Prim::Trace(_, ty) => border::trace_scheme(ty)?,
             _ => self.levelled_scheme()?,
@@ -434,7 +442,7 @@ impl Prim {
             Prim::ReduceByIndexI(_, t, _) => format!(
                 "(n: nat) -> (k: nat) -> (s: data) -> {cell} -> exp[n.{t}] -> exp[n.s] -> var[k.s] -> comm"
             ),
-            Prim::NewTable(_, _, columns) => {
+            Prim::NewTable(_, _, columns) | Prim::NewGroup(_, _, columns) => {
                 let columns: String = columns.iter().map(|t| format!(", {t}")).collect();
                 let row = match columns.is_empty() {
                     true => format!("({TAG},)"),

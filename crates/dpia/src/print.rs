@@ -114,7 +114,7 @@ impl fmt::Display for Program {
 
 /// `store List(i64, i64) [] [1] constant 0`: its columns, by constructor those that refer to rows of it, and the
 /// constructors that have one row for all. `2 to 3 in Rose$0 [0]` is a reference to rows of another store, whose column 0
-/// refers to rows of this one. `zeros 3` are rows that are there from the start.
+/// refers to rows of this one. `links [1] []` are those of types that share the store. `zeros 3` are rows that are there from the start.
 impl fmt::Display for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let columns: Vec<String> = self.columns.iter().map(ToString::to_string).collect();
@@ -122,6 +122,13 @@ impl fmt::Display for Store {
         for references in &self.references {
             let references: Vec<String> = references.iter().map(ToString::to_string).collect();
             write!(f, " [{}]", references.join(", "))?;
+        }
+        if !self.links.is_empty() {
+            write!(f, " links")?;
+        }
+        for links in &self.links {
+            let links: Vec<String> = links.iter().map(ToString::to_string).collect();
+            write!(f, " [{}]", links.join(", "))?;
         }
         for constant in &self.constants {
             write!(f, " constant {constant}")?;
@@ -531,7 +538,7 @@ impl fmt::Display for Prim {
                 }
                 f.write_str(">")
             }
-            Prim::Tag(store) | Prim::TableOf(store) => write!(f, "{name}<{store}>"),
+            Prim::Tag(store) | Prim::TableOf(store) | Prim::GroupOf(store) => write!(f, "{name}<{store}>"),
             Prim::Column(store, at, t) => write!(f, "{name}<{store},{at},{t}>"),
             Prim::Construct(row) => {
                 write!(f, "{name}<{},{}", row.store, row.tag)?;
@@ -540,7 +547,9 @@ impl fmt::Display for Prim {
                 }
                 f.write_str(">")
             }
-            Prim::NewTable(level, store, columns) | Prim::NewRows(level, store, columns) => {
+            Prim::NewTable(level, store, columns)
+            | Prim::NewGroup(level, store, columns)
+            | Prim::NewRows(level, store, columns) => {
                 write!(f, "{name}<{level},{store}")?;
                 for column in columns {
                     write!(f, ",{column}")?;

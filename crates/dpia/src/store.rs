@@ -17,6 +17,10 @@ pub struct Store {
     pub columns: Vec<ScalarType>,
     /// By constructor, where it refers to rows of this store, in the order of its fields. None for the store of arrays.
     pub references: Vec<Vec<Reference>>,
+    /// Where types that refer to each other share the store: by constructor, where it refers to rows of it, whosever they
+    /// are. Their first column says of a row that came from outside, or goes there, which table it is in: the position of
+    /// that table's first row, counted from 1; 0 where it is in none.
+    pub links: Vec<Vec<Reference>>,
     /// The constructors without fields, in order. Each has one row for all: the first rows are theirs.
     pub constants: Vec<u32>,
     /// How many rows of zeros there are at the start: what a node has for an array of this size where its constructor has
@@ -61,6 +65,15 @@ pub(crate) fn problem(stores: &[Store], prim: &Prim) -> Option<String> {
     };
     match prim {
         Prim::Tag(name) | Prim::TableOf(name) if find(name).is_none() => missing(name),
+        Prim::GroupOf(name) => match find(name) {
+            Some(store) => no_group(store),
+            None => missing(name),
+        },
+        Prim::NewGroup(_, name, columns) => match find(name) {
+            Some(store) if store.columns == *columns => no_group(store),
+            Some(store) => Some(format!("rows of `{}` have other columns", store.name)),
+            None => missing(name),
+        },
         Prim::Column(name, at, ty) => match find(name) {
             Some(store) => columns_fit(store, &[(*at, *ty)]),
             None => missing(name),
@@ -78,5 +91,13 @@ pub(crate) fn problem(stores: &[Store], prim: &Prim) -> Option<String> {
             None => missing(name),
         },
         _ => None,
+    }
+}
+
+/// Why a store is none of types that refer to each other.
+fn no_group(store: &Store) -> Option<String> {
+    match (store.links.is_empty(), store.columns.first()) {
+        (false, Some(ScalarType::I64)) => None,
+        _ => Some(format!("`{}` is no store of a group of types", store.name)),
     }
 }

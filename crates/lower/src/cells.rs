@@ -17,9 +17,10 @@
 //!                                                Rose   0 |  x  | begin | end        of each element: its row
 //! ```
 
+use crate::crossing::{Group, Way};
 use crate::error::{Lowering, bug};
 use almach_base::{Name, Span};
-use almach_core::{DataDef, DataId, Dim, Program, Recursive, Type};
+use almach_core::{DataDef, DataId, Dim, ForeignId, Program, Recursive, Type};
 use almach_dpia::store::{Reference, Store, TAG};
 use almach_imp as imp;
 use almach_imp::{Expr, Index, Stmt};
@@ -31,18 +32,26 @@ use std::rc::Rc;
 /// The stores that a program was found to need.
 pub(crate) struct AllCells<'a> {
     program: &'a Program,
+    /// Types that share a store.
+    groups: &'a [Group],
     made: RefCell<BTreeMap<DataId, Rc<Cells>>>,
 }
 
+#[derive(Clone)]
 pub(crate) struct Cells {
     pub(crate) store: Store,
+    /// The number that the first constructor has in the store: other types may share it.
+    pub(crate) first: u32,
     /// By constructor, by field.
     pub(crate) constructors: Vec<Vec<Field>>,
     /// The stores of arrays, numbered as the pools of a node's layout are (`stage1/layout.rs`).
     pub(crate) arrays: Vec<Elements>,
+    /// Of the store of a group: its cells with the references that stay in a type.
+    pub(crate) by_type: Option<Rc<Cells>>,
 }
 
 /// The elements of all arrays at one place of a type.
+#[derive(Clone)]
 pub(crate) struct Elements {
     pub(crate) store: Store,
     /// The scalars of an element: one column each.
@@ -50,6 +59,7 @@ pub(crate) struct Elements {
 }
 
 /// The scalars of a field, from left to right.
+#[derive(Clone)]
 pub(crate) struct Field {
     pub(crate) leaves: Vec<Leaf>,
 }
@@ -76,11 +86,22 @@ pub(crate) enum Refers {
 }
 
 impl<'a> AllCells<'a> {
-    pub(crate) fn new(program: &'a Program) -> AllCells<'a> {
+    pub(crate) fn new(program: &'a Program, groups: &'a [Group]) -> AllCells<'a> {
         AllCells {
             program,
+            groups,
             made: RefCell::default(),
         }
+    }
+
+    /// Which way a function goes between a type and that of its group; none where it is a C function.
+    pub(crate) fn cast(&self, function: ForeignId) -> Option<Way> {
+        self.groups.iter().find_map(|group| group.cast(function))
+    }
+
+    /// Whether a type has the constructors of a group.
+    pub(crate) fn is_merged(&self, id: DataId) -> bool {
+        self.groups.iter().any(|group| group.merged == id)
     }
 
     /// The cells of a recursive type.
@@ -88,13 +109,28 @@ impl<'a> AllCells<'a> {
         if let Some(known) = self.made.borrow().get(&id) {
             return Ok(Rc::clone(known));
         }
-        let cells = Rc::new(cells(self.program, id, span)?);
-        self.made.borrow_mut().insert(id, Rc::clone(&cells));
-        Ok(cells)
+        let group = self
+            .groups
+            .iter()
+            .find(|group| group.merged == id || group.members.contains(&id));
+        let made = match group {
+            Some(group) => group_cells(self.program, group, span)?,
+            None => vec![(id, cells(self.program, id, span)?)],
+        };
+        let made = made.into_iter().map(|(id, cells)| (id, Rc::new(cells)));
+        self.made.borrow_mut().extend(made);
+        match self.made.borrow().get(&id) {
+            Some(cells) => Ok(Rc::clone(cells)),
+            None => bug("a type without cells", span),
+        }
     }
 
+    /// Those of every store, once.
     pub(crate) fn all(&self) -> Vec<Rc<Cells>> {
-        self.made.borrow().values().cloned().collect()
+        let is_member = |id: &DataId| self.groups.iter().any(|group| group.members.contains(id));
+        let made = self.made.borrow();
+        let made = made.iter().filter(|(id, _)| !is_member(id));
+        made.map(|(_, cells)| Rc::clone(cells)).collect()
     }
 }
 
@@ -156,6 +192,7 @@ fn cells(program: &Program, id: DataId, span: Span) -> Lowering<Cells> {
                 name: array_name(&def.name, at),
                 columns: found.leaves.iter().map(|leaf| leaf.ty).collect(),
                 references: Vec::new(),
+                links: Vec::new(),
                 constants: Vec::new(),
                 zeros: found.size,
             },
@@ -172,14 +209,74 @@ fn cells(program: &Program, id: DataId, span: Span) -> Lowering<Cells> {
         name: def.name.clone(),
         columns,
         references: references.collect(),
+        links: Vec::new(),
         constants: constants.map(|(tag, _)| tag).collect(),
         zeros: 0,
     };
     Ok(Cells {
         store,
+        first: 0,
         constructors,
         arrays,
+        by_type: None,
     })
+}
+
+/// The cells of types that refer to each other, in one store: those of the type that has all constructors, and those of each.
+fn group_cells(program: &Program, group: &Group, span: Span) -> Lowering<Vec<(DataId, Cells)>> {
+    let mut whole = cells(program, group.merged, span)?;
+    let mut by_type = whole.clone();
+    let mut members: Vec<(DataId, Cells)> = Vec::new();
+    let (mut first, mut first_array) = (0, 0);
+    let mut own_references = Vec::new();
+    for id in group.members.iter() {
+        let mut view = cells(program, *id, span)?;
+        let places = by_type.constructors.iter_mut().skip(first);
+        for (fields, places) in view.constructors.iter_mut().zip(places) {
+            // The first field is the table, and no type's own.
+            places.remove(0);
+            let leaves = fields.iter_mut().flat_map(|field| &mut field.leaves);
+            let places = places.iter_mut().flat_map(|field| &mut field.leaves);
+            for (leaf, place) in leaves.zip(places) {
+                leaf.column = place.column;
+                place.refers = within_type(place.refers, leaf.refers);
+            }
+        }
+        let places = by_type.arrays.iter_mut().skip(first_array);
+        for (elements, place) in view.arrays.iter_mut().zip(places) {
+            elements.store = place.store.clone();
+            for (leaf, place) in elements.leaves.iter().zip(&mut place.leaves) {
+                place.refers = within_type(place.refers, leaf.refers);
+            }
+        }
+        own_references.extend(view.constructors.iter().map(|fields| {
+            let leaves: Vec<Leaf> = fields.iter().flat_map(|field| &field.leaves).copied().collect();
+            references(&leaves, &view.arrays)
+        }));
+        view.first = first as u32;
+        first += view.constructors.len();
+        first_array += view.arrays.len();
+        members.push((*id, view));
+    }
+    let store = &mut whole.store;
+    store.links = std::mem::replace(&mut store.references, own_references);
+    let constants = (0..).zip(&by_type.constructors).filter(|(_, fields)| fields.is_empty());
+    store.constants = constants.map(|(tag, _)| tag).collect();
+    by_type.store = store.clone();
+    for (_, view) in &mut members {
+        view.store = store.clone();
+    }
+    whole.by_type = Some(Rc::new(by_type));
+    members.push((group.merged, whole));
+    Ok(members)
+}
+
+/// What a scalar of a group's cell refers to, where only references to the same type count.
+fn within_type(in_group: Refers, in_type: Refers) -> Refers {
+    match in_group {
+        Refers::Own => in_type,
+        Refers::Nothing | Refers::Other(_) | Refers::Begin(_) | Refers::End(_) => in_group,
+    }
 }
 
 /// Where scalars refer to cells of the same type.
@@ -295,7 +392,8 @@ impl Cells {
 
     /// The row of a constructor without fields.
     pub(crate) fn constant(&self, constructor: u32) -> Option<i64> {
-        let at = self.store.constants.iter().position(|tag| *tag == constructor)?;
+        let tag = self.first + constructor;
+        let at = self.store.constants.iter().position(|known| *known == tag)?;
         Some(at as i64)
     }
 
@@ -418,4 +516,14 @@ pub(crate) fn place_name(store: &Name) -> Name {
 /// The procedure that finds or makes the table of a cell.
 pub(crate) fn table_of_name(store: &Name) -> Name {
     Name::from(format!("{store}$table_of"))
+}
+
+/// The procedure that copies what can be reached from a cell of a group.
+pub(crate) fn group_of_name(store: &Name) -> Name {
+    Name::from(format!("{store}$group_of"))
+}
+
+/// The procedure that puts the cells of a group into the tables they say.
+pub(crate) fn into_tables_name(store: &Name) -> Name {
+    Name::from(format!("{store}$into_tables"))
 }

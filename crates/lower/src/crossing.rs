@@ -33,6 +33,7 @@ use almach_imp::interface::{Entry, Shape, Tables};
 use almach_prim::{Annotation, Prim};
 use almach_value::{NodeReferences, References};
 use groups::Member;
+pub(crate) use groups::{Group, Way};
 pub(crate) use outside::cross_outside;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -52,8 +53,8 @@ pub(crate) enum Cross {
         of: Member,
         node: Box<Cross>,
     },
-    /// A datum of a group inside of another one.
-    Inner(Member),
+    /// A field that the other form does not have.
+    Dropped,
     Tuple(Vec<Cross>),
     Array(Box<Cross>),
     /// As a sum of one constructor that holds the table another one gives: for traces.
@@ -78,6 +79,7 @@ pub(crate) struct Crossing {
 pub(crate) fn cross_entries(
     program: &Program,
     names: &[&str],
+    groups: &mut Vec<Group>,
 ) -> Lowering<(Program, HashMap<Name, Crossing>)> {
     let mut program = program.clone();
     let mut crossings = HashMap::new();
@@ -94,13 +96,13 @@ pub(crate) fn cross_entries(
         let mut crosser = Crosser {
             builder: Builder::for_program(&program),
             twins: HashMap::new(),
-            groups: Vec::new(),
-            functions: Vec::new(),
+            groups: std::mem::take(groups),
             span: entry.span,
         };
         let params = crosser.all(function.params.iter().map(|param| &param.ty))?;
         let results = crosser.all(function.result.types.iter())?;
         if params.iter().chain(&results).all(Cross::is_plain) {
+            *groups = crosser.groups;
             continue;
         }
         let crossing = Crossing { params, results };
@@ -114,8 +116,9 @@ pub(crate) fn cross_entries(
             }
         };
         program.data = crosser.builder.signatures.data;
+        program.foreign = crosser.builder.signatures.foreign;
         program.next_var = crosser.builder.supply.next_var();
-        program.functions.extend(crosser.functions);
+        *groups = crosser.groups;
         program.functions.push(around);
         let id = FunId(program.functions.len() as u32 - 1);
         if let Some(entry) = program.entries.get_mut(at) {
@@ -219,20 +222,11 @@ struct Crosser {
     builder: Builder,
     /// Twins of sums, and of nodes.
     twins: HashMap<Type, Cross>,
-    groups: Vec<groups::Group>,
-    /// Functions that were declared, in that order.
-    functions: Vec<Function>,
+    groups: Vec<Group>,
     span: Span,
 }
 
 type Typed<T> = Result<T, TypeError>;
-
-/// Which way a value goes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
-    In,
-    Out,
-}
 
 impl Crosser {
     fn all<'t>(&mut self, types: impl Iterator<Item = &'t Type>) -> Lowering<Vec<Cross>> {
@@ -406,22 +400,19 @@ impl Crosser {
     ) -> Typed<Atom> {
         match (cross, ty) {
             (Cross::Datum { data, node }, _) => match way {
-                Way::In => self.datum(value, *data, node),
+                Way::In => Ok(self.datum(value, *data, node)?.0),
                 Way::Out => self.table(value, *data, node, sizes),
             },
             (Cross::Member { of, node }, _) => match way {
                 Way::In => {
-                    let whole = self.datum(value, of.merged, node)?;
-                    self.call(of.into, whole)
+                    let (whole, nodes) = self.datum(value, of.merged, node)?;
+                    self.check_group(&nodes, of)?;
+                    self.cast(of.into, whole)
                 }
                 Way::Out => {
-                    let whole = self.call(of.out, value)?;
+                    let whole = self.cast(of.out, value)?;
                     self.table(whole, of.merged, node, sizes)
                 }
-            },
-            (Cross::Inner(of), _) => match way {
-                Way::In => self.call(of.into, value),
-                Way::Out => self.call(of.out, value),
             },
             (Cross::Text { table, of }, _) => {
                 let value = self.convert(value, ty, of, way, sizes)?;
@@ -441,14 +432,16 @@ impl Crosser {
         }
     }
 
-    fn datum(&mut self, value: Atom, data: DataId, node: &Cross) -> Typed<Atom> {
+    /// The datum of a root and nodes, and the nodes.
+    fn datum(&mut self, value: Atom, data: DataId, node: &Cross) -> Typed<(Atom, Atom)> {
         let root = self.bind(Exp::Project(value.clone(), 0), "root")?;
         let nodes = self.bind(Exp::Project(value, 1), "nodes")?;
         let nodes = match node {
             Cross::Plain => nodes,
             cross => self.each(nodes, &Type::Node(data), cross, Way::In)?,
         };
-        self.bind(operation(Prim::FromNodes, vec![], vec![root, nodes]), "datum")
+        let from_nodes = operation(Prim::FromNodes, vec![], vec![root, nodes.clone()]);
+        Ok((self.bind(from_nodes, "datum")?, nodes))
     }
 
     fn table(&mut self, value: Atom, data: DataId, node: &Cross, sizes: &mut Vec<Var>) -> Typed<Atom> {
@@ -521,6 +514,9 @@ impl Crosser {
             self.builder.enter();
             let mut values = Vec::new();
             for ((param, ty), cross) in params.iter().zip(&types).zip(crosses) {
+                if let Cross::Dropped = cross {
+                    continue;
+                }
                 let value = Atom::Var(param.var.clone());
                 values.push(self.convert(value, ty, cross, way, &mut Vec::new())?);
             }
@@ -587,7 +583,6 @@ fn crossed(ty: &Type, cross: &Cross, dim: &mut dyn FnMut() -> Dim) -> Type {
             let node = crossed(&Type::Node(of.merged), node, &mut || Dim::Jagged);
             Type::Tuple(vec![Type::I64, Type::Array(dim(), Box::new(node))])
         }
-        (Cross::Inner(of), _) => Type::Data(of.merged),
         (Cross::Text { table, .. }, _) => Type::Data(*table),
         (Cross::Tuple(crosses), Type::Tuple(types)) => {
             let parts = types.iter().zip(crosses);

@@ -23,7 +23,7 @@ mod widths;
 
 use almach_base::{Diagnostic, Name, Span};
 use almach_core::visit::{Substitution, Walk, walk_function, walk_function_mut};
-use almach_core::{Atom, Program, Var};
+use almach_core::{Atom, ForeignId, Program, Var};
 use almach_imp::Stmt;
 use almach_imp::interface::Entry;
 use almach_value::ForeignType;
@@ -88,8 +88,9 @@ impl Walk for Binders {
 }
 
 fn lower_entries(program: &Program, names: &[&str]) -> Lowering<Lowered> {
-    let (program, crossings) = crossing::cross_entries(program, names)?;
-    let program = crossing::cross_outside(program)?;
+    let mut groups = Vec::new();
+    let (program, crossings) = crossing::cross_entries(program, names, &mut groups)?;
+    let program = crossing::cross_outside(program, &mut groups)?;
     let program = &with_binders_names(&program);
     let mut entries = Vec::new();
     for name in names {
@@ -99,7 +100,7 @@ fn lower_entries(program: &Program, names: &[&str]) -> Lowering<Lowered> {
         }
     }
     let functions: Vec<_> = entries.iter().map(|entry| entry.function).collect();
-    let all_cells = cells::AllCells::new(program);
+    let all_cells = cells::AllCells::new(program, &groups);
     let (mut stage1, proc_names) = stage1::translate(program, &functions, &all_cells)?;
     names_once::names_once(&mut stage1);
     let dpia = check_dpia(stage1, "stage I")?;
@@ -149,10 +150,10 @@ fn lower_entries(program: &Program, names: &[&str]) -> Lowering<Lowered> {
         imp,
         entries: interfaces,
         border,
-        foreign: program
-            .foreign
-            .iter()
-            .filter_map(|def| stage1::outside::foreign_type(program, def).ok())
+        foreign: (0..)
+            .zip(&program.foreign)
+            .filter(|(at, _)| all_cells.cast(ForeignId(*at)).is_none())
+            .filter_map(|(_, def)| stage1::outside::foreign_type(program, def).ok())
             .collect(),
     })
 }
@@ -173,9 +174,16 @@ fn with_stores(
     let mut stores = Vec::new();
     for cells in all_cells.all() {
         stores.extend(cells.imp_stores());
-        let name = cells::table_of_name(cells.name());
-        if called.contains(&&name) {
-            tables.push(tabulate::table_of(&cells, span)?);
+        let is_called = |name: Name| called.contains(&&name);
+        if is_called(cells::table_of_name(cells.name())) {
+            let own = cells.by_type.as_ref().unwrap_or(&cells);
+            tables.push(tabulate::table_of(own, span)?);
+        }
+        if is_called(cells::group_of_name(cells.name())) {
+            tables.push(tabulate::group_of(&cells, span)?);
+        }
+        if is_called(cells::into_tables_name(cells.name())) {
+            tables.push(tabulate::into_tables(&cells, span)?);
         }
     }
     procs.splice(0..0, tables);

@@ -4,6 +4,10 @@
 //! table, since other iterations may walk over the same cells at the same time. Cells are copied to new rows in a run, and
 //! their references changed to the copies. Arrays that hold references are copied with them; all others are shared.
 
+mod group;
+
+pub(crate) use group::{group_of, into_tables};
+
 use crate::cells::{
     Cells, Elements, Leaf, Refers, column_name, count_name, first_name, table_name, table_of_name,
     tables_name, tag_name,
@@ -18,25 +22,35 @@ pub(crate) fn table_of(cells: &Cells, span: Span) -> Lowering<Proc> {
     let name = cells.name();
     let widest = cells.store.references.iter().map(|references| direct(references));
     let widest = widest.max().unwrap_or(0).max(1);
-    let places: [(&str, String); 13] = [
+    let places = [
         ("@table_of@", table_of_name(name).to_string()),
-        ("@tables@", tables_name(name).to_string()),
-        ("@table@", table_name(name).to_string()),
-        ("@first@", first_name(name).to_string()),
-        ("@count@", count_name(name).to_string()),
-        ("@tag@", tag_name(name).to_string()),
-        ("@cells@", name.to_string()),
-        ("@push_references@", push_references(cells)),
-        ("@copy_columns@", copy_columns(cells)),
+        (
+            "@push_references@",
+            push_references(name, "here", &cells.store.references),
+        ),
+        ("@copy_columns@", copy_columns(cells, 0)),
         ("@hash_here@", hash("here")),
         ("@hash_key@", hash("key")),
         ("@width@", widest.to_string()),
         // Doubled once, the stack has room for what one cell refers to.
         ("@height@", (2 * widest).max(64).to_string()),
     ];
-    let mut text = TEXT.to_string();
-    for (place, filling) in places {
-        text = text.replace(place, &filling);
+    procedure(TEXT, name, &places, span)
+}
+
+/// The procedure of a text; names of the store's columns, and other places, are filled in.
+fn procedure(text: &str, name: &Name, places: &[(&str, String)], span: Span) -> Lowering<Proc> {
+    let columns = [
+        ("@tables@", tables_name(name).to_string()),
+        ("@table@", table_name(name).to_string()),
+        ("@first@", first_name(name).to_string()),
+        ("@count@", count_name(name).to_string()),
+        ("@tag@", tag_name(name).to_string()),
+        ("@cells@", name.to_string()),
+    ];
+    let mut text = text.to_string();
+    for (place, filling) in columns.iter().chain(places) {
+        text = text.replace(place, filling);
     }
     let parsed = almach_imp::parse(&text).map(|program| <[Proc; 1]>::try_from(program.procs));
     match parsed {
@@ -73,25 +87,26 @@ fn direct(references: &[Reference]) -> usize {
     cells.count()
 }
 
-/// Pushes what the cell `here` refers to, the last first.
-fn push_references(cells: &Cells) -> String {
+/// Pushes what a cell refers to, the last first.
+fn push_references(store: &Name, cell: &str, references: &[Vec<Reference>]) -> String {
     let mut writer = Writer::of("push");
-    for (tag, references) in cells.store.references.iter().enumerate() {
+    for (tag, references) in references.iter().enumerate() {
         if references.is_empty() {
             continue;
         }
         writer.line(format!("if tag == {tag}u32 {{"));
-        writer.push(cells.name(), "here", references, 0);
+        writer.push(store, cell, references, 0);
         writer.line("}");
     }
     writer.text
 }
 
-/// Copies the cell `old` to the new row `row`; references go to the copies.
-fn copy_columns(cells: &Cells) -> String {
+/// Copies the cell `old` to the new row `row`, from a field on; references go to the copies.
+fn copy_columns(cells: &Cells, first: usize) -> String {
     let mut writer = Writer::of("copy");
     for (tag, fields) in cells.constructors.iter().enumerate() {
-        let leaves: Vec<Leaf> = fields.iter().flat_map(|field| &field.leaves).copied().collect();
+        let leaves = fields.iter().skip(first).flat_map(|field| &field.leaves);
+        let leaves: Vec<Leaf> = leaves.copied().collect();
         if leaves.is_empty() {
             continue;
         }

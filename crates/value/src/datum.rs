@@ -253,35 +253,67 @@ fn map_array(
     references: &References,
     replace: &mut dyn FnMut(Value) -> Value,
 ) -> ArrayValue {
-    let elements = match (&array.elements, references) {
-        (Elements::Scalars(Buffer::I64(positions)), References::Position) => {
+    map_leaves(array, references, &mut |elements| match elements {
+        Elements::Scalars(Buffer::I64(positions)) => {
             Elements::Boxed(positions.iter().map(|at| replace(Value::from(*at))).collect())
         }
-        (Elements::Boxed(data), References::Position) => Elements::Scalars(Buffer::I64(
-            data.iter()
-                .map(|datum| replace(datum.clone()).as_i64().unwrap_or(0))
-                .collect(),
-        )),
+        Elements::Boxed(data) => {
+            let positions = data.iter().map(|datum| replace(datum.clone()).as_i64());
+            Elements::Scalars(Buffer::I64(positions.map(|at| at.unwrap_or(0)).collect()))
+        }
+        other => other.clone(),
+    })
+}
+
+/// Replaces the arrays of references in an array.
+fn map_leaves(
+    array: &ArrayValue,
+    references: &References,
+    leaf: &mut dyn FnMut(&Elements) -> Elements,
+) -> ArrayValue {
+    let elements = match (&array.elements, references) {
+        (elements, References::Position) => leaf(elements),
         (Elements::Tuples(components), References::Tuple(references)) => Elements::Tuples(
             components
                 .iter()
                 .zip(references)
-                .map(|(component, references)| Arc::new(map_array(component, references, replace)))
+                .map(|(component, references)| Arc::new(map_leaves(component, references, leaf)))
                 .collect(),
         ),
         (Elements::Rows { row, inner }, References::Array(element)) => Elements::Rows {
             row: *row,
-            inner: Arc::new(map_array(inner, element, replace)),
+            inner: Arc::new(map_leaves(inner, element, leaf)),
         },
         (Elements::Jagged { lengths, inner }, References::Array(element)) => Elements::Jagged {
             lengths: lengths.clone(),
-            inner: Arc::new(map_array(inner, element, replace)),
+            inner: Arc::new(map_leaves(inner, element, leaf)),
         },
         (elements, _) => elements.clone(),
     };
     ArrayValue {
         len: array.len,
         elements,
+    }
+}
+
+/// Positions counted from another first node.
+pub fn shift_positions(value: &Value, references: &References, first: i64) -> Value {
+    match (references, value) {
+        (References::Position, Value::Scalar(Scalar::I64(at))) => Value::from(at.wrapping_sub(first)),
+        (References::Tuple(components), Value::Tuple(fields)) => {
+            let fields = fields.iter().zip(components);
+            Value::tuple(fields.map(|(field, references)| shift_positions(field, references, first)))
+        }
+        (References::Array(element), Value::Array(array)) if !element.is_none() => {
+            Value::array(map_leaves(array, element, &mut |elements| match elements {
+                Elements::Scalars(Buffer::I64(positions)) => {
+                    let shifted = positions.iter().map(|at| at.wrapping_sub(first));
+                    Elements::Scalars(Buffer::I64(shifted.collect()))
+                }
+                other => other.clone(),
+            }))
+        }
+        _ => value.clone(),
     }
 }
 

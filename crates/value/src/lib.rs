@@ -25,7 +25,7 @@ pub use collect::{CollectError, collect, element_shape};
 pub use compare::{approximately_equal, same};
 pub use conform::{Nonconformity, Sizes, conforms, conforms_with};
 pub use datum::{
-    Cell, Datum, NodeIdentity, NodeReferences, NodeTable, References, TableError, replace_references,
+    Cell, Datum, NodeIdentity, NodeReferences, NodeTable, References, TableError, replace_references, shift_positions,
 };
 pub use failure::Failure;
 pub use ir_types::ForeignType;

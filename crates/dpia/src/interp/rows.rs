@@ -16,6 +16,7 @@ use std::rc::Rc;
 pub(super) struct Table {
     rows: Vec<Made>,
     references: Vec<Vec<Reference>>,
+    links: Vec<Vec<Reference>>,
 }
 
 /// A row, and the table it belongs to once it has one: first row and number of rows.
@@ -36,6 +37,7 @@ impl Table {
         let table = Table {
             rows: constants.chain(zeros).collect(),
             references: store.references.clone(),
+            links: store.links.clone(),
         };
         (store.name.clone(), table)
     }
@@ -77,6 +79,13 @@ impl Store {
         let table = self.table(name)?;
         let tag = table.row(at)?.tag as usize;
         Ok(table.references.get(tag).cloned().unwrap_or_default())
+    }
+
+    /// As [`Store::references_of`], whosever they are.
+    fn links_of(&self, name: &Name, at: i64) -> Run<Vec<Reference>> {
+        let table = self.table(name)?;
+        let tag = table.row(at)?.tag as usize;
+        Ok(table.links.get(tag).cloned().unwrap_or_default())
     }
 
     /// The cells that a row refers to, in order.
@@ -168,7 +177,58 @@ impl Store {
         }
         Ok(table)
     }
+
+    /// A copy of all that can be reached from a row, whosever it is: the row there.
+    fn group_of(&mut self, name: &Name, root: i64) -> Run<i64> {
+        let (mut order, mut positions, mut pending) = (Vec::new(), HashMap::new(), vec![root]);
+        while let Some(at) = pending.pop() {
+            if positions.contains_key(&at) {
+                continue;
+            }
+            let table = self.table(name)?.row(at)?.table;
+            let table = table.filter(|(first, count)| (*first..first + count).contains(&at));
+            let (first, count) = table.unwrap_or((at, 1));
+            let mark = table.map_or(0, |_| order.len() as i64 + 1);
+            let mut found = Vec::new();
+            for row in first..first + count {
+                positions.insert(row, order.len() as i64);
+                order.push((row, mark));
+                self.referred(name, row, &self.links_of(name, row)?, &mut found)?;
+            }
+            pending.extend(found.into_iter().rev());
+        }
+        let table = (self.table(name)?.rows.len() as i64, order.len() as i64);
+        for (at, mark) in order {
+            let links = self.links_of(name, at)?;
+            let place = |to: i64| table.0 + positions.get(&to).copied().unwrap_or(0);
+            let mut row = self.moved(name, at, &links, &place)?;
+            row.columns.insert(MARK, Scalar::I64(mark));
+            row.table = Some(table);
+            self.table_mut(name)?.push(row);
+        }
+        Ok(table.0 + positions.get(&root).copied().unwrap_or(0))
+    }
+
+    /// Puts rows into the tables that they say.
+    fn into_tables(&mut self, name: &Name, first: i64, size: i64) -> Run<()> {
+        let table = self.table(name)?;
+        let marks = (0..size).map(|at| table.number(first + at, MARK));
+        let marks = marks.collect::<Run<Vec<i64>>>()?;
+        let mut counts: HashMap<i64, i64> = HashMap::new();
+        for mark in &marks {
+            *counts.entry(*mark).or_insert(0) += 1;
+        }
+        let rows = &mut self.table_mut(name)?.rows;
+        let rows = rows.iter_mut().skip(usize::try_from(first).unwrap_or(usize::MAX));
+        for (row, mark) in rows.zip(&marks).filter(|(_, mark)| **mark != 0) {
+            row.table = counts.get(mark).map(|count| (first + mark - 1, *count));
+        }
+        Ok(())
+    }
 }
+
+/// The column of a group's store that says which table a row is in.
+const MARK: u32 = 0;
 
 pub(super) fn tag<'p>(store: Name, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
     let [at] = take(arguments)?;
@@ -223,6 +283,15 @@ pub(super) fn new_table<'p>(
     made_at_once(level, store, size, Kind::Table, arguments)
 }
 
+pub(super) fn new_group<'p>(
+    level: Level,
+    store: Name,
+    size: i64,
+    arguments: Vec<Meaning<'p>>,
+) -> Run<Meaning<'p>> {
+    made_at_once(level, store, size, Kind::Group, arguments)
+}
+
 /// Rows that are an array of a cell. They are written before anyone knows their numbers.
 pub(super) fn new_rows<'p>(
     level: Level,
@@ -239,6 +308,8 @@ enum Kind {
     /// A table of their own. Each has a constructor, which is written like a column before the others, and who fills it knows
     /// the first.
     Table,
+    /// As those of a table, and each says which one it is in.
+    Group,
     Rows,
 }
 
@@ -246,8 +317,8 @@ impl Made {
     /// Writes a column, or the constructor.
     fn write(&mut self, kind: Kind, field: usize, scalar: Scalar) {
         match (kind, field, scalar) {
-            (Kind::Table, 0, Scalar::U32(tag)) => self.tag = tag,
-            (Kind::Table, ..) => {
+            (Kind::Table | Kind::Group, 0, Scalar::U32(tag)) => self.tag = tag,
+            (Kind::Table | Kind::Group, ..) => {
                 self.columns.insert(field as u32 - 1, scalar);
             }
             (Kind::Rows, ..) => {
@@ -287,11 +358,14 @@ fn made_at_once<'p>(
                 Ok(())
             }));
             let body = match kind {
-                Kind::Table => function.clone().apply(number(first))?,
+                Kind::Table | Kind::Group => function.clone().apply(number(first))?,
                 Kind::Rows => function.clone(),
             };
             body.apply(number(at))?.apply(place)?.run(memory)
         })?;
+        if kind == Kind::Group {
+            memory.into_tables(&store, first, size)?;
+        }
         out(memory, &[], Scalar::I64(first))
     })
 }
@@ -304,5 +378,15 @@ pub(super) fn table_of<'p>(store: Name, arguments: Vec<Meaning<'p>>) -> Run<Mean
         let (first, count) = memory.table_of(&store, at)?;
         out(memory, &[Step::Field(0)], Scalar::I64(first))?;
         out(memory, &[Step::Field(1)], Scalar::I64(count))
+    })
+}
+
+pub(super) fn group_of<'p>(store: Name, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
+    let [at, out] = take(arguments)?;
+    let (at, out) = (at.exp()?, out.acc()?);
+    comm(move |memory| {
+        let at = integer(at(memory, &[])?)?;
+        let row = memory.group_of(&store, at)?;
+        out(memory, &[], Scalar::I64(row))
     })
 }

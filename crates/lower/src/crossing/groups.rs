@@ -1,46 +1,64 @@
 //! Types that refer to each other cross the border as one type that has the constructors of all of them.
 //!
 //! ```text
-//! data Rose = Rose i32 Forest                          data rec Rose_group = Rose_0 i32 Rose_group
-//! data Forest = Empty | Grow Rose Forest                    | Empty_1 | Grow_1 Rose_group Rose_group
-//!
-//! fun into_Rose (g: Rose_group): Rose = case g of | Rose_0 (x, f) -> … Rose (x, into_Forest (f)) …
-//! fun out_Rose (r: Rose): Rose_group = case r of | Rose (x, f) -> … Rose_0 (x, out_Forest (f)) …
+//! data Rose = Rose i32 Forest                          data rec Rose_group = Rose i64 i32 Rose_group
+//! data Forest = Empty | Grow Rose Forest                    | Empty i64 | Grow i64 Rose_group Rose_group
 //! ```
 //!
-//! No cycle goes through several types (`build` and `foreach` make tables of one), so both walks end where a datum does. What
-//! is shared is copied.
+//! The cells of all of them are in the store of that type, so a datum of one is a datum of the other: on the way in nothing is
+//! done but to check that references go to nodes of their types. On the way out all that can be reached is copied to one
+//! table (`groupOf`). The first field of a node says which table it is in (the position of that table's first node, counted from
+//! 1; 0 for what a constructor made): tables come in again as they went out, and what was shared stays so.
 
-use super::{Cross, Crosser, Typed, Way, construct, crossed};
+use super::{Cross, Crosser, Typed, fields_of, operation};
 use crate::error::{Lowering, bug};
 use almach_base::Name;
-use almach_core::typing::Signature;
 use almach_core::{
-    Arm, Atom, Body, ConstructorDef, DataDef, DataId, Dim, Exp, FunId, Function, Param, Program, Recursive,
-    ResultType, Type,
+    Arm, Atom, ConstructorDef, DataDef, DataId, Dim, Exp, ForeignDef, ForeignId, Lambda, Param, Program,
+    Recursive, ResultType, Type,
 };
 use almach_imp::interface;
 use almach_imp::interface::MemberTypes;
-use almach_value::{References, Scalar};
+use almach_prim::Prim;
+use almach_value::{BinOp, References, Scalar};
 use std::rc::Rc;
 use std::sync::Arc;
+
+/// Which way a value goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Way {
+    In,
+    Out,
+}
 
 /// One type of a group.
 #[derive(Clone, Debug)]
 pub(crate) struct Member {
     pub(super) merged: DataId,
-    pub(super) into: FunId,
-    pub(super) out: FunId,
+    pub(super) into: ForeignId,
+    pub(super) out: ForeignId,
     members: Rc<Vec<DataId>>,
     number: usize,
 }
 
-pub(super) struct Group {
-    merged: DataId,
-    members: Rc<Vec<DataId>>,
-    /// From the one type, and to it.
-    into: Vec<FunId>,
-    out: Vec<FunId>,
+/// Types that refer to each other, in the order of their declarations.
+pub(crate) struct Group {
+    /// The type that has the constructors of all.
+    pub(crate) merged: DataId,
+    pub(crate) members: Rc<Vec<DataId>>,
+    /// From the one type to each, and from each to it: no functions, but other types for the same datum.
+    into: Vec<ForeignId>,
+    out: Vec<ForeignId>,
+}
+
+impl Group {
+    pub(crate) fn cast(&self, function: ForeignId) -> Option<Way> {
+        match () {
+            () if self.into.contains(&function) => Some(Way::In),
+            () if self.out.contains(&function) => Some(Way::Out),
+            () => None,
+        }
+    }
 }
 
 impl Member {
@@ -125,11 +143,6 @@ fn merged_type(ty: &Type, members: &[DataId], merged: DataId) -> Type {
     }
 }
 
-fn names_of(constructors: &[ConstructorDef]) -> Vec<Name> {
-    let names = constructors.iter().map(|constructor| constructor.name.clone());
-    names.collect()
-}
-
 /// The data types that a type mentions.
 fn mentioned(ty: &Type, found: &mut Vec<DataId>) {
     match ty {
@@ -138,6 +151,21 @@ fn mentioned(ty: &Type, found: &mut Vec<DataId>) {
         Type::Array(_, element) => mentioned(element, found),
         Type::Scalar(_) | Type::Vector(..) => {}
     }
+}
+
+/// A constructor of the one type: whose it is, and what its fields refer to.
+struct Constructor {
+    member: usize,
+    fields: Vec<MemberTypes>,
+}
+
+/// What is known of the nodes that a field may refer to: of which type each is, and in which table. And of the node that
+/// refers.
+struct Around {
+    members: Atom,
+    tables: Atom,
+    member: usize,
+    table: Atom,
 }
 
 impl Crosser {
@@ -203,26 +231,23 @@ impl Crosser {
 
     fn make_group(&mut self, members: Vec<DataId>) -> Lowering<()> {
         let merged = DataId(self.builder.signatures.data.len() as u32);
-        let mut constructors = Vec::new();
+        let mut constructors: Vec<ConstructorDef> = Vec::new();
         let mut names = Vec::new();
         for (number, member) in members.iter().enumerate() {
             let Some(def) = self.builder.signatures.data.get(member.0 as usize) else {
                 return bug("a data type that is not there", self.span);
             };
             names.push(def.name.clone());
-            let constructors_so_far: Vec<Name> = names_of(&constructors);
+            let before: Vec<Name> = constructors.iter().map(|known| known.name.clone()).collect();
             constructors.extend(def.constructors.iter().map(|constructor| {
-                let taken = constructors_so_far.contains(&constructor.name);
+                let fields = constructor.fields.iter();
+                let fields = fields.map(|field| merged_type(field, &members, merged));
                 ConstructorDef {
-                    name: match taken {
+                    name: match before.contains(&constructor.name) {
                         true => Name::from(format!("{}_{number}", constructor.name)),
                         false => constructor.name.clone(),
                     },
-                    fields: constructor
-                        .fields
-                        .iter()
-                        .map(|field| merged_type(field, &members, merged))
-                        .collect(),
+                    fields: std::iter::once(Type::I64).chain(fields).collect(),
                 }
             }));
         }
@@ -232,185 +257,285 @@ impl Crosser {
             recursive: Recursive::Yes,
             constructors,
         });
-        let (mut into, mut out, mut signatures) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut into, mut out) = (Vec::new(), Vec::new());
         for (member, name) in members.iter().zip(&names) {
-            for (way, ids) in [(Way::In, &mut into), (Way::Out, &mut out)] {
-                let (stem, from, to) = match way {
-                    Way::In => ("into", merged, *member),
-                    Way::Out => ("out", *member, merged),
-                };
-                let signature = Signature {
-                    name: Name::from(format!("{stem}_{name}")),
-                    context: Vec::new(),
-                    params: vec![self.builder.param("datum", Type::Data(from))],
-                    result: ResultType::one(Type::Data(to)),
-                };
-                ids.push(self.builder.declare(signature.clone()));
-                signatures.push((*member, way, signature));
-            }
+            into.push(self.cast_function(format!("into_{name}"), merged, *member));
+            out.push(self.cast_function(format!("out_{name}"), *member, merged));
         }
-        let members = Rc::new(members);
         self.groups.push(Group {
             merged,
-            members,
+            members: Rc::new(members),
             into,
             out,
         });
-        for (member, way, signature) in signatures {
-            match self.member_function(member, way, signature) {
-                Ok(function) => self.functions.push(function),
-                Err(error) => return bug(format!("the border of a group: {}", error.message), self.span),
-            }
-        }
         Ok(())
     }
 
-    /// How a field of a member becomes one of the group's type.
-    fn cross_inner(&mut self, ty: &Type, group: &[DataId]) -> Lowering<Cross> {
-        Ok(match ty {
-            Type::Data(id) if group.contains(id) => match self.member(*id)? {
-                Some(member) => Cross::Inner(member),
-                None => return bug("a member without a group", self.span),
-            },
-            Type::Tuple(parts) => {
-                let parts = parts.iter().map(|part| self.cross_inner(part, group));
-                let parts = parts.collect::<Lowering<Vec<_>>>()?;
-                match parts.iter().all(Cross::is_plain) {
-                    true => Cross::Plain,
-                    false => Cross::Tuple(parts),
-                }
-            }
-            Type::Array(_, element) => match self.cross_inner(element, group)? {
-                Cross::Plain => Cross::Plain,
-                element => Cross::Array(Box::new(element)),
-            },
-            Type::Scalar(_) | Type::Vector(..) | Type::Data(_) | Type::Node(_) => Cross::Plain,
-        })
-    }
-
-    /// The function between a member and the group's type.
-    fn member_function(&mut self, id: DataId, way: Way, signature: Signature) -> Typed<Function> {
-        let Signature {
-            name,
-            context,
-            params,
-            result,
-        } = signature;
-        let group = self.groups.iter().find(|group| group.members.contains(&id));
-        let (merged, members) = group.map_or((id, Rc::default()), |group| {
-            (group.merged, Rc::clone(&group.members))
-        });
-        let before = members.iter().take_while(|member| **member != id);
-        let before: Vec<DataId> = before.copied().collect();
-        let mut first = 0;
-        for member in before {
-            first += self.builder.signatures.data(member)?.constructors.len() as u32;
-        }
-        let def = self.builder.signatures.data(id)?.clone();
-        let all = self.builder.signatures.data(merged)?.constructors.len();
-        let datum = params.first().map(|param| Atom::Var(param.var.clone()));
-        let datum = datum.unwrap_or(Atom::Const(Scalar::Bool(false)));
-        self.builder.enter();
-        self.builder.enter_signature(&context, &params);
-        let mut arms = Vec::new();
-        for (at, constructor) in (0u32..).zip(&def.constructors) {
-            let (taken, made) = match way {
-                Way::In => (first + at, (id, at)),
-                Way::Out => (at, (merged, first + at)),
-            };
-            arms.push(self.member_arm(&constructor.fields, &members, way, taken, made)?);
-        }
-        let default = match way == Way::In && all > def.constructors.len() {
-            true => Some(self.not_a_member(&name, id, &datum)?),
-            false => None,
-        };
-        let case = Exp::Case {
-            scrutinee: datum,
-            arms,
-            default,
-            result: result.clone(),
-        };
-        let value = self.bind(case, "member")?;
-        let body = self.builder.leave(Vec::new(), vec![value]);
-        Ok(Function {
-            name,
-            context,
-            params,
-            result,
-            body,
+    /// Stands for another type of the same datum.
+    fn cast_function(&mut self, name: String, from: DataId, to: DataId) -> ForeignId {
+        let param = self.builder.param("datum", Type::Data(from));
+        let foreign = &mut self.builder.signatures.foreign;
+        foreign.push(ForeignDef {
+            name: Name::from(name),
+            context: Vec::new(),
+            params: vec![param],
+            result: ResultType::one(Type::Data(to)),
             span: self.span,
-        })
-    }
-
-    fn member_arm(
-        &mut self,
-        fields: &[Type],
-        members: &[DataId],
-        way: Way,
-        taken: u32,
-        (data, made): (DataId, u32),
-    ) -> Typed<Arm> {
-        let (mut context, mut params, mut crosses) = (Vec::new(), Vec::new(), Vec::new());
-        for ty in fields {
-            let cross = self.cross_inner(ty, members).unwrap_or(Cross::Plain);
-            let given = match way {
-                Way::In => crossed(ty, &cross, &mut || Dim::Jagged),
-                Way::Out => ty.clone(),
-            };
-            let builder = &mut self.builder;
-            let given = given.open(&mut || {
-                let size = builder.size_var("rows");
-                context.push(size.clone());
-                size
-            });
-            let param: Param = self.builder.param("field", given);
-            params.push(param);
-            crosses.push(cross);
-        }
-        self.builder.enter();
-        almach_core::build::enter_params(&mut self.builder.env, &context, &params);
-        let mut values = Vec::new();
-        for ((param, ty), cross) in params.iter().zip(fields).zip(&crosses) {
-            let value = Atom::Var(param.var.clone());
-            values.push(self.convert(value, ty, cross, way, &mut Vec::new())?);
-        }
-        let made = self.bind(construct(data, made, values), "made")?;
-        let body = self.builder.leave(Vec::new(), vec![made]);
-        Ok(Arm {
-            constructor: taken,
-            context,
-            fields: params,
-            body,
-        })
-    }
-
-    /// A node of another type than the place it stands at: tables from outside may hold anything.
-    fn not_a_member(&mut self, name: &Name, id: DataId, datum: &Atom) -> Typed<Body> {
-        self.builder.enter();
-        let text = format!("a node of a table has another type than what refers to it expects ({name})");
-        let failed = Exp::Assert {
-            condition: Atom::Const(Scalar::Bool(false)),
-            text: Name::from(text),
-        };
-        self.bind(failed, "failed")?;
-        let group = self.groups.iter().find(|group| group.members.contains(&id));
-        let again = group.and_then(|group| {
-            let number = group.members.iter().position(|member| *member == id)?;
-            group.into.get(number).copied()
         });
-        let value = match again {
-            Some(function) => self.call(function, datum.clone())?,
-            None => datum.clone(),
-        };
-        Ok(self.builder.leave(Vec::new(), vec![value]))
+        ForeignId(foreign.len() as u32 - 1)
     }
 
-    pub(super) fn call(&mut self, function: FunId, argument: Atom) -> Typed<Atom> {
-        let call = Exp::Call {
+    pub(super) fn cast(&mut self, function: ForeignId, datum: Atom) -> Typed<Atom> {
+        let cast = Exp::Foreign {
             function,
             context: Vec::new(),
-            args: vec![argument],
+            args: vec![datum],
         };
-        self.bind(call, "called")
+        self.bind(cast, "cast")
     }
+
+    /// Checks what only tables from outside may have wrong: references go to nodes of their types, rows of a table follow each
+    /// other and have one type, and no reference to that type leaves it.
+    pub(super) fn check_group(&mut self, nodes: &Atom, of: &Member) -> Typed<()> {
+        let mut constructors = Vec::new();
+        for (member, id) in of.members.iter().enumerate() {
+            for constructor in &self.builder.signatures.data(*id)?.constructors {
+                let fields = constructor.fields.iter();
+                constructors.push(Constructor {
+                    member,
+                    fields: fields.map(|field| member_types(field, &of.members)).collect(),
+                });
+            }
+        }
+        let members = self.each_node(nodes, of, &mut |_, at, _, _| {
+            let member = constructors.get(at).map_or(0, |constructor| constructor.member);
+            Ok(number(member as i64))
+        })?;
+        let tables = self.each_node(nodes, of, &mut |_, _, _, fields| Ok(first_field(fields)))?;
+        self.each_node(nodes, of, &mut |this, at, position, fields| {
+            let table = first_field(fields);
+            let Some(constructor) = constructors.get(at) else {
+                return Ok(table);
+            };
+            let around = Around {
+                members: members.clone(),
+                tables: tables.clone(),
+                member: constructor.member,
+                table: table.clone(),
+            };
+            this.check_place(position, &around)?;
+            for (param, types) in fields.iter().skip(1).zip(&constructor.fields) {
+                this.check_references(Atom::Var(param.var.clone()), types, &around)?;
+            }
+            Ok(table)
+        })?;
+        Ok(())
+    }
+
+    /// A number for every node: what a function gives of its constructor, its position and its fields.
+    fn each_node(
+        &mut self,
+        nodes: &Atom,
+        of: &Member,
+        value: &mut dyn FnMut(&mut Self, usize, &Atom, &[Param]) -> Typed<Atom>,
+    ) -> Typed<Atom> {
+        let node = Type::Node(of.merged);
+        let def = self.builder.signatures.data(of.merged)?.clone();
+        let size = match self.builder.type_of(nodes)? {
+            Type::Array(Dim::Size(size), _) => self.builder.size_atom(&size, self.span)?,
+            _ => self.builder.length(nodes, self.span)?,
+        };
+        let positions = self.bind(operation(Prim::Iota, vec![], vec![size]), "positions")?;
+        let params = vec![
+            self.builder.param("node", node.clone()),
+            self.builder.param("position", Type::I64),
+        ];
+        let [scrutinee, position] = [0, 1].map(|at: usize| match params.get(at) {
+            Some(param) => Atom::Var(param.var.clone()),
+            None => number(0),
+        });
+        self.builder.enter();
+        almach_core::build::enter_params(&mut self.builder.env, &[], &params);
+        let mut arms = Vec::new();
+        for constructor in 0..def.constructors.len() {
+            let (mut context, mut fields) = (Vec::new(), Vec::new());
+            for ty in fields_of(&def, &node, constructor as u32) {
+                let builder = &mut self.builder;
+                let ty = ty.open(&mut || {
+                    let size = builder.size_var("rows");
+                    context.push(size.clone());
+                    size
+                });
+                fields.push(self.builder.param("field", ty));
+            }
+            self.builder.enter();
+            almach_core::build::enter_params(&mut self.builder.env, &context, &fields);
+            let value = value(self, constructor, &position, &fields)?;
+            let body = self.builder.leave(Vec::new(), vec![value]);
+            arms.push(Arm {
+                constructor: constructor as u32,
+                context,
+                fields,
+                body,
+            });
+        }
+        let case = Exp::Case {
+            scrutinee,
+            arms,
+            default: None,
+            result: ResultType::one(Type::I64),
+        };
+        let value = self.bind(case, "of_node")?;
+        let (body, result) = self.leave(Vec::new(), vec![value])?;
+        let lambda = Lambda {
+            context: Vec::new(),
+            params,
+            result,
+            body,
+        };
+        let args = vec![nodes.clone(), positions];
+        self.bind(operation(Prim::Map, vec![lambda], args), "of_nodes")
+    }
+
+    /// A node begins a table, or goes on with that of the node before it, or is in none.
+    fn check_place(&mut self, position: &Atom, around: &Around) -> Typed<()> {
+        let table = &around.table;
+        let one = self.binary(BinOp::Add, position, &number(1))?;
+        let none = self.binary(BinOp::Eq, table, &number(0))?;
+        let begins = self.binary(BinOp::Eq, table, &one)?;
+        let before = self.binary(BinOp::Sub, position, &number(1))?;
+        let before = self.binary(BinOp::Max, &before, &number(0))?;
+        let table_before = self.at(&around.tables, &before)?;
+        let member_before = self.at(&around.members, &before)?;
+        let same_table = self.binary(BinOp::Eq, table, &table_before)?;
+        let same_member = self.binary(BinOp::Eq, &member_before, &number(around.member as i64))?;
+        let positive = self.binary(BinOp::Gt, table, &number(0))?;
+        let earlier = self.binary(BinOp::Le, table, position)?;
+        let mut goes_on = self.binary(BinOp::And, &same_table, &same_member)?;
+        for more in [positive, earlier] {
+            goes_on = self.binary(BinOp::And, &goes_on, &more)?;
+        }
+        let right = self.binary(BinOp::Or, &none, &begins)?;
+        let right = self.binary(BinOp::Or, &right, &goes_on)?;
+        self.require(
+            right,
+            "the nodes of a table do not follow each other, or have several types",
+        )
+    }
+
+    fn check_references(&mut self, value: Atom, types: &MemberTypes, around: &Around) -> Typed<()> {
+        match types {
+            MemberTypes::None => Ok(()),
+            MemberTypes::Member(member) => {
+                let found = self.at(&around.members, &value)?;
+                let right = self.binary(BinOp::Eq, &found, &number(*member as i64))?;
+                self.require(
+                    right,
+                    "a node of a table has another type than what refers to it expects",
+                )?;
+                if *member != around.member {
+                    return Ok(());
+                }
+                let found = self.at(&around.tables, &value)?;
+                let same = self.binary(BinOp::Eq, &found, &around.table)?;
+                let none = self.binary(BinOp::Eq, &around.table, &number(0))?;
+                let right = self.binary(BinOp::Or, &same, &none)?;
+                self.require(
+                    right,
+                    "a node of a table refers to one of its type that is not in the table",
+                )
+            }
+            MemberTypes::Tuple(parts) => {
+                for (at, types) in (0u32..).zip(parts) {
+                    let part = self.bind(Exp::Project(value.clone(), at), "part")?;
+                    self.check_references(part, types, around)?;
+                }
+                Ok(())
+            }
+            MemberTypes::Array(element) => self.check_elements(value, element, around),
+        }
+    }
+
+    fn check_elements(&mut self, array: Atom, types: &MemberTypes, around: &Around) -> Typed<()> {
+        let Type::Array(_, element) = self.builder.type_of(&array)? else {
+            return Ok(());
+        };
+        let mut context = Vec::new();
+        let builder = &mut self.builder;
+        let element = element.open(&mut || {
+            let size = builder.size_var("rows");
+            context.push(size.clone());
+            size
+        });
+        let param = self.builder.param("x", element);
+        self.builder.enter();
+        almach_core::build::enter_params(&mut self.builder.env, &context, std::slice::from_ref(&param));
+        self.check_references(Atom::Var(param.var.clone()), types, around)?;
+        let (body, result) = self.leave(Vec::new(), vec![number(0)])?;
+        let lambda = Lambda {
+            context,
+            params: vec![param],
+            result,
+            body,
+        };
+        self.bind(operation(Prim::Map, vec![lambda], vec![array]), "checked")?;
+        Ok(())
+    }
+
+    fn binary(&mut self, op: BinOp, left: &Atom, right: &Atom) -> Typed<Atom> {
+        self.bind(Exp::Binary(op, left.clone(), right.clone()), "c")
+    }
+
+    fn at(&mut self, array: &Atom, index: &Atom) -> Typed<Atom> {
+        let index = Exp::Index {
+            array: array.clone(),
+            indices: vec![index.clone()],
+        };
+        self.bind(index, "at")
+    }
+
+    fn require(&mut self, condition: Atom, text: &str) -> Typed<()> {
+        let text = Name::from(text);
+        self.bind(Exp::Assert { condition, text }, "checked")?;
+        Ok(())
+    }
+
+    /// A node of a group as its text shows it: without its table.
+    pub(super) fn without_table(&mut self, of: &Member, node: &Cross) -> Cross {
+        let ty = Type::Node(of.merged);
+        let Ok(def) = self.builder.signatures.data(of.merged).cloned() else {
+            return node.clone();
+        };
+        let (mut constructors, mut fields) = (Vec::new(), Vec::new());
+        for (at, constructor) in def.constructors.iter().enumerate() {
+            let types = fields_of(&def, &ty, at as u32);
+            let crosses = match node {
+                Cross::Sum { fields, .. } => fields.get(at).cloned().unwrap_or_default(),
+                _ => vec![Cross::Plain; types.len()],
+            };
+            let shown = types.iter().zip(&crosses).skip(1);
+            constructors.push(ConstructorDef {
+                name: constructor.name.clone(),
+                fields: shown
+                    .map(|(ty, cross)| super::crossed(ty, cross, &mut || Dim::Jagged))
+                    .collect(),
+            });
+            let rest = crosses.into_iter().skip(1);
+            fields.push(std::iter::once(Cross::Dropped).chain(rest).collect());
+        }
+        Cross::Sum {
+            twin: self.new_data(&def.name, constructors),
+            fields,
+        }
+    }
+}
+
+fn number(value: i64) -> Atom {
+    Atom::Const(Scalar::I64(value))
+}
+
+fn first_field(fields: &[Param]) -> Atom {
+    fields
+        .first()
+        .map_or(number(0), |field| Atom::Var(field.var.clone()))
 }

@@ -6,7 +6,7 @@
 //! trace "t" t                      ~~>   trace "t" (from_nodes root nodes): a sum that looks like the table's text
 //! ```
 
-use super::{Cross, Crosser, Typed, Way, construct, crossed, fields_of};
+use super::{Cross, Crosser, Group, Typed, Way, construct, crossed, fields_of};
 use crate::error::{Lowering, bug};
 use almach_base::{Name, Span};
 use almach_core::visit::{WalkMut, walk_body_mut, walk_exp_mut, walk_function_mut};
@@ -18,10 +18,14 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 /// Gives C functions with recursive data tables instead, and traces of recursive data its text as a table.
-pub(crate) fn cross_outside(mut program: Program) -> Lowering<Program> {
+pub(crate) fn cross_outside(mut program: Program, groups: &mut Vec<Group>) -> Lowering<Program> {
     let mut calls = HashMap::new();
     for at in 0..program.foreign.len() {
-        if let Some(function) = cross_foreign(&mut program, at)? {
+        let id = ForeignId(at as u32);
+        if groups.iter().any(|group| group.cast(id).is_some()) {
+            continue;
+        }
+        if let Some(function) = cross_foreign(&mut program, at, groups)? {
             calls.insert(ForeignId(at as u32), function);
         }
     }
@@ -33,25 +37,25 @@ pub(crate) fn cross_outside(mut program: Program) -> Lowering<Program> {
         }
     }
     program.functions = functions;
-    cross_traces(&mut program)?;
+    cross_traces(&mut program, groups)?;
     Ok(program)
 }
 
-fn crosser(program: &Program, span: Span) -> Crosser {
+fn crosser(program: &Program, groups: &mut Vec<Group>, span: Span) -> Crosser {
     Crosser {
         builder: Builder::for_program(program),
         twins: HashMap::new(),
-        groups: Vec::new(),
-        functions: Vec::new(),
+        groups: std::mem::take(groups),
         span,
     }
 }
 
 /// What a crosser made becomes part of the program.
-fn keep(crosser: Crosser, program: &mut Program) {
+fn keep(crosser: Crosser, program: &mut Program, groups: &mut Vec<Group>) {
     program.data = crosser.builder.signatures.data;
+    program.foreign = crosser.builder.signatures.foreign;
     program.next_var = crosser.builder.supply.next_var();
-    program.functions.extend(crosser.functions);
+    *groups = crosser.groups;
 }
 
 /// Calls of C functions become calls of the functions around them.
@@ -77,19 +81,20 @@ impl WalkMut for Calls<'_> {
 }
 
 /// The function around a C function, where that has recursive data; the function itself then has tables.
-fn cross_foreign(program: &mut Program, at: usize) -> Lowering<Option<FunId>> {
+fn cross_foreign(program: &mut Program, at: usize, groups: &mut Vec<Group>) -> Lowering<Option<FunId>> {
     let Some(def) = program.foreign.get(at).cloned() else {
         return Ok(None);
     };
-    let mut crosser = crosser(program, def.span);
+    let mut crosser = crosser(program, groups, def.span);
     let params = crosser.all(def.params.iter().map(|param| &param.ty))?;
     let results = crosser.all(def.result.types.iter())?;
     if params.iter().chain(&results).all(Cross::is_plain) {
+        *groups = crosser.groups;
         return Ok(None);
     }
     let outside = crosser.foreign_outside(&def, &params, &results);
     if let Some(own) = crosser.builder.signatures.foreign.get_mut(at) {
-        *own = outside.clone();
+        *own = outside;
     }
     let around = match crosser.foreign_around(&def, ForeignId(at as u32), &params, &results) {
         Ok(around) => around,
@@ -100,11 +105,8 @@ fn cross_foreign(program: &mut Program, at: usize) -> Lowering<Option<FunId>> {
             );
         }
     };
-    keep(crosser, program);
+    keep(crosser, program, groups);
     program.functions.push(around);
-    if let Some(own) = program.foreign.get_mut(at) {
-        *own = outside;
-    }
     Ok(Some(FunId(program.functions.len() as u32 - 1)))
 }
 
@@ -202,12 +204,12 @@ impl Crosser {
     }
 }
 
-fn cross_traces(program: &mut Program) -> Lowering<()> {
+fn cross_traces(program: &mut Program, groups: &mut Vec<Group>) -> Lowering<()> {
     for at in 0..program.functions.len() {
         let Some(mut function) = program.functions.get(at).cloned() else {
             continue;
         };
-        let mut crosser = crosser(program, function.span);
+        let mut crosser = crosser(program, groups, function.span);
         crosser.builder.enter_function(&function);
         let mut traces = Traces {
             crosser,
@@ -218,10 +220,13 @@ fn cross_traces(program: &mut Program) -> Lowering<()> {
         if let Some(error) = traces.broken {
             return Err(error);
         }
-        if traces.found > 0 {
-            keep(traces.crosser, program);
-            if let Some(own) = program.functions.get_mut(at) {
-                *own = function;
+        match traces.found {
+            0 => *groups = traces.crosser.groups,
+            _ => {
+                keep(traces.crosser, program, groups);
+                if let Some(own) = program.functions.get_mut(at) {
+                    *own = function;
+                }
             }
         }
     }
@@ -285,6 +290,13 @@ impl Crosser {
     fn as_text(&mut self, ty: &Type, cross: &Cross) -> Cross {
         match (cross, ty) {
             (Cross::Datum { .. } | Cross::Member { .. }, _) => {
+                let cross = &match cross {
+                    Cross::Member { of, node } => Cross::Member {
+                        of: of.clone(),
+                        node: Box::new(self.without_table(of, node)),
+                    },
+                    other => other.clone(),
+                };
                 let Type::Tuple(fields) = crossed(ty, cross, &mut || Dim::Jagged) else {
                     return cross.clone();
                 };
@@ -336,7 +348,7 @@ impl Crosser {
         }
     }
 
-    fn new_data(&mut self, stem: &str, constructors: Vec<ConstructorDef>) -> DataId {
+    pub(super) fn new_data(&mut self, stem: &str, constructors: Vec<ConstructorDef>) -> DataId {
         let data = &mut self.builder.signatures.data;
         data.push(DataDef {
             name: Name::from(format!("{stem}_{}", data.len())),

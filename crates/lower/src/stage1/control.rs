@@ -40,7 +40,10 @@ impl Translator<'_> {
                 self.compute_new(pattern, exp, |this, dest| this.into(exp, pattern, dest))
             }
             Exp::Loop(looped) => self.bind_loop(looped, exp, pattern),
-            Exp::Foreign { function, args, .. } => self.foreign(*function, args, exp, pattern),
+            Exp::Foreign { function, args, .. } => match self.all_cells.cast(*function) {
+                Some(way) => self.bind_cast(way, args, exp, pattern),
+                None => self.foreign(*function, args, exp, pattern),
+            },
             Exp::Trace { label, value } => self.trace(label, value, exp, pattern),
             Exp::Assert { condition, text } => {
                 let condition = self.value(condition)?;

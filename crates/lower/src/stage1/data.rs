@@ -12,6 +12,7 @@ use super::fields::{assemble, column};
 use super::layout::{Held, Layout, Packed};
 use super::{Dest, Item, Translator, name_of};
 use crate::cells::{Cells, Refers, is_recursive};
+use crate::crossing::Way;
 use crate::error::{Lowering, bug};
 use almach_core::{Arm, Atom, Body, DataId, Exp, Op, Pattern, Type};
 use almach_dpia::store::{Row, TAG};
@@ -58,7 +59,7 @@ impl Translator<'_> {
         }
         let row = Row {
             store: cells.name().clone(),
-            tag: constructor,
+            tag: cells.first + constructor,
             columns,
         };
         let construct = Phrase::prim(Prim::Construct(Box::new(row)), vec![], vec![]);
@@ -90,7 +91,7 @@ impl Translator<'_> {
                 this.bind_fields(&arm.context, &arm.fields, fields)?;
                 this.body_into(&arm.body, dest.again())
             })?;
-            branches.push((arm.constructor, body));
+            branches.push((cells.first + arm.constructor, body));
         }
         self.branches(tag, branches, default, dest)
     }
@@ -130,6 +131,26 @@ impl Translator<'_> {
             }
             _ => bug("a table of something else", self.span),
         }
+    }
+
+    /// A datum of a type as one of the type of its group, or back. The one from outside has its rows in the store they share.
+    pub(crate) fn bind_cast(&mut self, way: Way, args: &[Atom], exp: &Exp, pattern: &Pattern) -> Lowering<()> {
+        let [datum] = args else {
+            return bug("a cast of several values", self.span);
+        };
+        let cell = self.value(datum)?;
+        let value = match (way, self.type_of(datum)?) {
+            (Way::In, _) => cell,
+            (Way::Out, Type::Data(id)) => {
+                let cells = self.all_cells.of(id, self.span)?;
+                let there = self.new_var("there", &I64);
+                let find = Phrase::prim(Prim::GroupOf(cells.name().clone()), vec![], vec![]);
+                self.push(find.apply([cell, there.clone().writer()]));
+                there.reader()
+            }
+            _ => return bug("a cast of what is no datum", self.span),
+        };
+        self.bind_one(pattern, exp, value)
     }
 
     /// A table's rows as an array: a view, since rows never change.
@@ -186,7 +207,7 @@ impl Translator<'_> {
             return bug("a node that is no tuple", self.span);
         };
         let tag = Phrase::prim(Prim::Tag(cells.name().clone()), vec![], vec![]).app(row.clone());
-        let mut components = vec![tag.clone()];
+        let mut components = vec![own_tag(tag.clone(), cells, BinOp::Sub)];
         for ((number, part), fields) in (0u32..).zip(parts.iter().skip(1)).zip(&cells.constructors) {
             let leaves = fields.iter().flat_map(|field| &field.leaves);
             let mut scalars = leaves.map(|leaf| {
@@ -195,7 +216,7 @@ impl Translator<'_> {
                     Refers::Own => binary(BinOp::Sub, ScalarType::I64, value, first.clone()),
                     // Another constructor has something else in this column; its arrays here are empty.
                     Refers::Begin(_) | Refers::End(_) => {
-                        let number = build::literal(Scalar::U32(number));
+                        let number = build::literal(Scalar::U32(cells.first + number));
                         let here = binary(BinOp::Eq, TAG, tag.clone(), number);
                         let select = Phrase::prim(Prim::Select, vec![], vec![I64]);
                         select.apply([here, value, int(0)])
@@ -235,7 +256,11 @@ impl Translator<'_> {
         let function = Phrase::lam(i, PhraseType::Exp(Data::Index(n.clone())), function);
         let function = Phrase::lam(first, PhraseType::Exp(I64), function);
         let level = op.annotation.level.unwrap_or(Level::Par);
-        let prim = Prim::NewTable(level, cells.name().clone(), cells.store.columns.clone());
+        let (name, columns) = (cells.name().clone(), cells.store.columns.clone());
+        let prim = match self.all_cells.is_merged(id) {
+            true => Prim::NewGroup(level, name, columns),
+            false => Prim::NewTable(level, name, columns),
+        };
         let made = self.new_var("made", &I64);
         let make = Phrase::prim(prim, vec![n], vec![]);
         self.push(make.apply([function, made.clone().writer()]));
@@ -259,7 +284,7 @@ impl Translator<'_> {
             let cell = build::tuple_acc(at, row, place.clone());
             this.push(build::assign(Data::Scalar(ty), cell, value));
         };
-        write(self, 0, TAG, tag.clone());
+        write(self, 0, TAG, own_tag(tag.clone(), cells, BinOp::Add));
         let mut rest = build::skip();
         for (constructor, fields) in cells.constructors.iter().enumerate().rev() {
             let Some(values) = node.component(constructor + 1) else {
@@ -295,6 +320,14 @@ impl Translator<'_> {
         let count = build::nat_value(n.clone());
         let inside = within(position.clone(), count.clone());
         self.check(inside, Failure::BadReference, vec![position, count]);
+    }
+}
+
+/// The number of a constructor in its type, of one in its store, or the other way round.
+fn own_tag(tag: Phrase, cells: &Cells, way: BinOp) -> Phrase {
+    match cells.first {
+        0 => tag,
+        first => binary(way, TAG, tag, build::literal(Scalar::U32(first))),
     }
 }
 

@@ -4,6 +4,7 @@ mod control;
 mod copies;
 mod variables;
 
+use super::data::Owner;
 use super::{Binding, Generator};
 use crate::error::Lowering;
 use almach_base::Name;
@@ -125,12 +126,16 @@ impl Generator<'_> {
             (Prim::Check(site, _), [condition, values @ ..]) => self.check(site, condition, values),
             (Prim::Construct(row), [columns @ .., out]) => self.construct(row, columns, out),
             (Prim::NewTable(level, store, _), [function, out]) => {
-                self.new_table(*level, store, instance, function, out)
+                self.new_table((*level, Owner::Run), store, instance, function, out)
+            }
+            (Prim::NewGroup(level, store, _), [function, out]) => {
+                self.new_table((*level, Owner::Said), store, instance, function, out)
             }
             (Prim::NewRows(level, store, _), [function, out]) => {
                 self.new_rows(*level, store, instance, function, out)
             }
             (Prim::TableOf(store), [cell, out]) => self.table_of(store, cell, out),
+            (Prim::GroupOf(store), [cell, out]) => self.group_of(store, cell, out),
             (Prim::Trace(label, ty), [value]) => self.trace(label, ty, instance, value),
             (Prim::Foreign(function), arguments) => self.foreign(function, instance, arguments),
             (Prim::LetNat, [value, body]) => self.let_nat(value, body),

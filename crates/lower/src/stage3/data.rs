@@ -6,7 +6,10 @@
 
 use super::storage::{Part, Storage, Tree};
 use super::{Binding, Generator, Step};
-use crate::cells::{column_name, count_name, first_name, table_name, table_of_name, tables_name, tag_name};
+use crate::cells::{
+    column_name, count_name, first_name, group_of_name, into_tables_name, table_name, table_of_name, tables_name,
+    tag_name,
+};
 use crate::error::Lowering;
 use almach_base::Name;
 use almach_dpia::store::{Row, TAG};
@@ -78,7 +81,7 @@ impl Generator<'_> {
     /// Rows in a run, filled at once, and an entry in the list of tables.
     pub(super) fn new_table(
         &mut self,
-        level: Level,
+        (level, owner): (Level, Owner),
         store: &Name,
         instance: &Instance,
         function: &Phrase,
@@ -95,14 +98,10 @@ impl Generator<'_> {
         };
         let count = self.size(size);
         let made = self.reserve("made", store, count.clone());
-        let table = self.reserve("table", &tables_name(store), Index::one());
-        let table = Index::var(table);
-        self.put_in_row(first_name(store), &table, Expr::Var(made.clone()));
-        self.put_in_row(
-            count_name(store),
-            &table,
-            super::expressions::index_expr(count.clone()),
-        );
+        let table = match owner {
+            Owner::Run => Some(self.list_table(store, &made, &count)),
+            Owner::Said => None,
+        };
         let mut columns = vec![Tree::Buffer(tag_name(store), TAG, Part::Own)];
         let fields = (0u32..).zip(&known.columns);
         columns.extend(fields.map(|(at, ty)| Tree::Buffer(column_name(store, at), *ty, Part::Own)));
@@ -112,13 +111,35 @@ impl Generator<'_> {
             .insert(first.clone(), Binding::Scalar(Expr::Var(made.clone())));
         self.bindings
             .insert(index.clone(), Binding::Scalar(Expr::Var(index.clone())));
-        self.at_level(level, index.clone(), count, |this| {
-            let owner = Expr::Index(table + Index::one());
-            this.put_in_row(table_name(store), &here, owner);
+        self.at_level(level, index.clone(), count.clone(), |this| {
+            if let Some(table) = table {
+                let owner = Expr::Index(table + Index::one());
+                this.put_in_row(table_name(store), &here, owner);
+            }
             this.command(body)
         })?;
+        if owner == Owner::Said {
+            let span = self.span;
+            let made = Argument::Value(Expr::Var(made.clone()));
+            let count = Argument::Value(super::expressions::index_expr(count));
+            self.emit(Stmt::Call {
+                proc: into_tables_name(store),
+                arguments: vec![made, count],
+                span,
+            });
+        }
         let place = self.target(out, Vec::new())?;
         self.write(&place, Expr::Var(made))
+    }
+
+    /// An entry in the list of tables.
+    fn list_table(&mut self, store: &Name, first: &Name, count: &Index) -> Index {
+        let table = self.reserve("table", &tables_name(store), Index::one());
+        let table = Index::var(table);
+        self.put_in_row(first_name(store), &table, Expr::Var(first.clone()));
+        let count = super::expressions::index_expr(count.clone());
+        self.put_in_row(count_name(store), &table, count);
+        table
     }
 
     /// Rows that are an array of a cell.
@@ -166,27 +187,50 @@ impl Generator<'_> {
         self.bindings.insert(name.clone(), place);
     }
 
+    pub(super) fn group_of(&mut self, store: &Name, cell: &Phrase, out: &Phrase) -> Lowering<()> {
+        let there = self.call_on_cell(group_of_name(store), "there", cell)?;
+        let place = self.target(out, Vec::new())?;
+        self.write(&place, Expr::Var(there))
+    }
+
     pub(super) fn table_of(&mut self, store: &Name, cell: &Phrase, out: &Phrase) -> Lowering<()> {
-        let cell = self.read(cell, Vec::new())?;
-        let table = self.fresh("table");
-        self.assigned.insert(table.clone());
-        self.emit(Stmt::Var {
-            name: table.clone(),
-            ty: ScalarType::I64,
-            value: None,
-        });
-        let span = self.span;
-        self.emit(Stmt::Call {
-            proc: table_of_name(store),
-            arguments: vec![Argument::Value(cell), Argument::Out(table.clone())],
-            span,
-        });
+        let table = self.call_on_cell(table_of_name(store), "table", cell)?;
         for (field, column) in [first_name(store), count_name(store)].into_iter().enumerate() {
             let place = self.target(out, vec![Step::Field(field)])?;
             self.write(&place, Expr::Load(column, Index::var(table.clone())))?;
         }
         Ok(())
     }
+}
+
+impl Generator<'_> {
+    /// What a procedure gives of a cell.
+    fn call_on_cell(&mut self, proc: Name, stem: &str, cell: &Phrase) -> Lowering<Name> {
+        let cell = self.read(cell, Vec::new())?;
+        let given = self.fresh(stem);
+        self.assigned.insert(given.clone());
+        self.emit(Stmt::Var {
+            name: given.clone(),
+            ty: ScalarType::I64,
+            value: None,
+        });
+        let span = self.span;
+        self.emit(Stmt::Call {
+            proc,
+            arguments: vec![Argument::Value(cell), Argument::Out(given.clone())],
+            span,
+        });
+        Ok(given)
+    }
+}
+
+/// Which table the rows of a run are in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// The run is one.
+    Run,
+    /// Each says which.
+    Said,
 }
 
 /// The three parameters of the function that fills a row, and its body.
