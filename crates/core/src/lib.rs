@@ -3,6 +3,7 @@
 
 pub mod build;
 pub mod check;
+pub mod groups;
 pub mod interp;
 pub mod ir;
 pub mod names;

@@ -18,7 +18,7 @@
 
 use crate::ir::Proc;
 use almach_base::{Name, Span};
-use almach_value::{DimType, NodeReferences, ScalarType, ValueType};
+use almach_value::{DimType, Group, NodeReferences, ScalarType, ValueType};
 use std::sync::Arc;
 
 #[derive(Clone, PartialEq, Debug)]
@@ -64,33 +64,6 @@ pub enum Tables {
     One(Arc<NodeReferences>),
     /// Those of types that refer to each other, in one table: its constructors are those of all types, one type after another.
     Group(Arc<Group>),
-}
-
-#[derive(Clone, PartialEq, Debug)]
-pub struct Group {
-    pub members: Vec<Member>,
-    /// The type of the root.
-    pub root: usize,
-}
-
-/// A type of a group.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Member {
-    /// The number of its first constructor in the group's tables.
-    pub first: u32,
-    /// Where its nodes hold positions, whosever they are.
-    pub references: NodeReferences,
-    /// And of which types.
-    pub types: Vec<Vec<MemberTypes>>,
-}
-
-/// The types that positions in a field are of.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum MemberTypes {
-    None,
-    Member(usize),
-    Tuple(Vec<MemberTypes>),
-    Array(Box<MemberTypes>),
 }
 
 /// One slot.

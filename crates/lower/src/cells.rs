@@ -260,7 +260,9 @@ fn group_cells(program: &Program, group: &Group, span: Span) -> Lowering<Vec<(Da
     }
     let store = &mut whole.store;
     store.links = std::mem::replace(&mut store.references, own_references);
-    let constants = (0..).zip(&by_type.constructors).filter(|(_, fields)| fields.is_empty());
+    let constants = (0..)
+        .zip(&by_type.constructors)
+        .filter(|(_, fields)| fields.is_empty());
     store.constants = constants.map(|(tag, _)| tag).collect();
     by_type.store = store.clone();
     for (_, view) in &mut members {

@@ -9,6 +9,7 @@ pub mod conform;
 pub mod datum;
 mod erf;
 pub mod failure;
+pub mod group;
 pub mod ir_text;
 pub mod ir_types;
 pub mod ops;
@@ -25,9 +26,11 @@ pub use collect::{CollectError, collect, element_shape};
 pub use compare::{approximately_equal, same};
 pub use conform::{Nonconformity, Sizes, conforms, conforms_with};
 pub use datum::{
-    Cell, Datum, NodeIdentity, NodeReferences, NodeTable, References, TableError, replace_references, shift_positions,
+    Cell, Datum, NodeIdentity, NodeReferences, NodeTable, References, TableError, replace_references,
+    shift_positions,
 };
 pub use failure::Failure;
+pub use group::{Group, Member, MemberTypes, group_datum, group_table};
 pub use ir_types::ForeignType;
 pub use ops::{BinOp, OpError, TernOp, UnOp};
 pub use parse::{ReadError, parse};

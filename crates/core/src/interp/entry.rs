@@ -66,7 +66,8 @@ pub(super) fn arguments(point: &EntryPoint, args: Vec<Value>) -> Result<Values, 
             error.notes.extend(mismatch.note);
             error
         })?;
-        flatten(fitted, &param.ty, &mut values);
+        let arrived = point.arrivals.value(fitted, &param.ty);
+        flatten(arrived, &param.ty, &mut values);
     }
     Ok(values)
 }

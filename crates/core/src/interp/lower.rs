@@ -91,7 +91,7 @@ impl<'p> ProgramFacts<'p> {
 }
 
 /// Where a field of a node value of `data` holds positions.
-fn references_in(field: &Type, data: DataId) -> References {
+pub(super) fn references_in(field: &Type, data: DataId) -> References {
     match field {
         Type::Data(id) if *id == data => References::Position,
         Type::Scalar(_) | Type::Vector(..) | Type::Data(_) | Type::Node(_) => References::None,

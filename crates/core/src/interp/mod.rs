@@ -8,6 +8,7 @@
 //! failure ends the run.
 
 mod allocate;
+mod arrive;
 mod code;
 mod convert;
 mod entry;
@@ -124,6 +125,8 @@ struct EntryPoint {
     params: Vec<crate::ir::Param>,
     results: Vec<Type>,
     context_results: usize,
+    /// How arguments become values of the program.
+    arrivals: arrive::Arrivals,
 }
 
 impl Interpreter {
@@ -245,6 +248,7 @@ impl EntryPoint {
             params: function.params.clone(),
             results: function.result.types.clone(),
             context_results: function.result.context.len(),
+            arrivals: arrive::Arrivals::of(function, program),
         })
     }
 }

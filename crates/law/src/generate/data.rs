@@ -99,13 +99,14 @@ impl Generator {
         }
         definitions.push_str(&self.grow(&constructors));
         definitions.push_str(&fold(&constructors));
+        definitions.push_str(&below(&constructors));
         definitions.push_str(&self.built(&constructors, Referring::ToLater));
         definitions.push_str(&self.built(&constructors, Referring::Around));
         for at in 0..2 {
             let text = self.each(&constructors, at);
             definitions.push_str(&text);
         }
-        let (head, body) = self.entry_of_data(is_group);
+        let (head, body) = self.entry_of_data();
         let runs = (0..3)
             .map(|_| {
                 let size = 1 + self.rng.below(LARGEST);
@@ -144,7 +145,7 @@ impl Generator {
     }
 
     /// What the program gives: a datum, what is in it, its table.
-    fn entry_of_data(&mut self, is_group: bool) -> (String, String) {
+    fn entry_of_data(&mut self) -> (String, String) {
         let datum = self.datum(3);
         let other = self.datum(2);
         let head = "(t: Tree@) (n: i64) (seed: i64)";
@@ -152,12 +153,7 @@ impl Generator {
             "ring@ ({}) seed",
             self.rng.pick(&["n", "n % 3", "n * 2 + 1"]).unwrap_or(&"n")
         );
-        // Data of types that refer to each other are copied at the border: not cyclic, and how often a node is shared is not kept.
-        let kinds: &[usize] = match is_group {
-            true => &[0, 1, 2, 4, 5, 6, 7, 8],
-            false => &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
-        };
-        let (result, body) = match self.rng.pick(kinds).copied().unwrap_or(0) {
+        let (result, body) = match self.rng.below(12) {
             0 => ("i64", format!("fold@ ({datum})")),
             1 => ("Tree@", datum),
             2 => ("(Tree@, i64)", format!("({datum}, fold@ ({other}))")),
@@ -188,6 +184,10 @@ impl Generator {
             9 => (
                 "(Tree@, []Tree@)",
                 format!("({ring}, map (\\i -> ring@ i seed) (iota (n % 3)))"),
+            ),
+            10 => (
+                "([]i64, i64)",
+                format!("(map below@ [{datum}, t, {ring}], below@ ({other}))"),
             ),
             _ => (
                 "(i64, i64)",
@@ -519,6 +519,29 @@ fn fold(constructors: &[Constructor]) -> String {
         fields.extend(constructor.array_names());
         fields.extend((0..references).map(|_| "_".to_string()));
         let _ = writeln!(text, "  | {} -> {}", fields.join(" "), digest(constructor, at));
+    }
+    text
+}
+
+/// The tables of what a datum refers to.
+fn below(constructors: &[Constructor]) -> String {
+    let mut text = String::from("def table@ (t: Tree@): i64 = length (nodes t) * 31 + root_of t\n");
+    text.push_str("def below@ (t: Tree@): i64 =\n  case t of\n");
+    for (at, constructor) in constructors.iter().enumerate() {
+        let mut sum = String::from("1");
+        for (reference, factor) in constructor.reference_names().iter().zip([3, 5, 7]) {
+            let _ = write!(sum, " + {factor} * table@ {reference}");
+        }
+        for forest in constructor.forest_names() {
+            let _ = write!(sum, " + 11 * sum (map table@ {forest})");
+        }
+        for wood in constructor.wood_names() {
+            let _ = write!(
+                sum,
+                " + 13 * (case {wood} of | W0@ -> 0 | W1@ _ u v -> table@ u + length (nodes v))"
+            );
+        }
+        let _ = writeln!(text, "  | {} -> {sum}", constructor.pattern(at));
     }
     text
 }

@@ -13,14 +13,13 @@
 use super::{Cross, Crosser, Typed, fields_of, operation};
 use crate::error::{Lowering, bug};
 use almach_base::Name;
+use almach_core::groups::{group_of, member_types, tables};
 use almach_core::{
     Arm, Atom, ConstructorDef, DataDef, DataId, Dim, Exp, ForeignDef, ForeignId, Lambda, Param, Program,
     Recursive, ResultType, Type,
 };
-use almach_imp::interface;
-use almach_imp::interface::MemberTypes;
 use almach_prim::Prim;
-use almach_value::{BinOp, References, Scalar};
+use almach_value::{BinOp, MemberTypes, Scalar};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -63,66 +62,8 @@ impl Group {
 
 impl Member {
     /// How values of the type are brought into a table of the group.
-    pub(super) fn tables(&self, program: &Program) -> Arc<interface::Group> {
-        let mut first = 0;
-        let mut members = Vec::new();
-        for id in self.members.iter() {
-            let constructors = program
-                .data
-                .get(id.0 as usize)
-                .map(|def| def.constructors.as_slice());
-            let constructors = constructors.unwrap_or_default();
-            let types: Vec<Vec<MemberTypes>> = constructors
-                .iter()
-                .map(|constructor| {
-                    let fields = constructor.fields.iter();
-                    fields.map(|field| member_types(field, &self.members)).collect()
-                })
-                .collect();
-            members.push(interface::Member {
-                first,
-                references: types
-                    .iter()
-                    .map(|fields| fields.iter().map(positions).collect())
-                    .collect(),
-                types,
-            });
-            first += constructors.len() as u32;
-        }
-        Arc::new(interface::Group {
-            members,
-            root: self.number,
-        })
-    }
-}
-
-fn member_types(ty: &Type, members: &[DataId]) -> MemberTypes {
-    match ty {
-        Type::Data(id) => match members.iter().position(|member| member == id) {
-            Some(member) => MemberTypes::Member(member),
-            None => MemberTypes::None,
-        },
-        Type::Tuple(parts) => {
-            let parts: Vec<MemberTypes> = parts.iter().map(|part| member_types(part, members)).collect();
-            match parts.iter().all(|part| *part == MemberTypes::None) {
-                true => MemberTypes::None,
-                false => MemberTypes::Tuple(parts),
-            }
-        }
-        Type::Array(_, element) => match member_types(element, members) {
-            MemberTypes::None => MemberTypes::None,
-            element => MemberTypes::Array(Box::new(element)),
-        },
-        Type::Scalar(_) | Type::Vector(..) | Type::Node(_) => MemberTypes::None,
-    }
-}
-
-fn positions(types: &MemberTypes) -> References {
-    match types {
-        MemberTypes::None => References::None,
-        MemberTypes::Member(_) => References::Position,
-        MemberTypes::Tuple(parts) => References::Tuple(parts.iter().map(positions).collect()),
-        MemberTypes::Array(element) => References::Array(Box::new(positions(element))),
+    pub(super) fn tables(&self, program: &Program) -> Arc<almach_value::Group> {
+        Arc::new(tables(&program.data, &self.members, self.number))
     }
 }
 
@@ -140,16 +81,6 @@ fn merged_type(ty: &Type, members: &[DataId], merged: DataId) -> Type {
             Type::Array(dim.clone(), Box::new(merged_type(element, members, merged)))
         }
         Type::Scalar(_) | Type::Vector(..) | Type::Data(_) | Type::Node(_) => ty.clone(),
-    }
-}
-
-/// The data types that a type mentions.
-fn mentioned(ty: &Type, found: &mut Vec<DataId>) {
-    match ty {
-        Type::Data(id) | Type::Node(id) => found.push(*id),
-        Type::Tuple(parts) => parts.iter().for_each(|part| mentioned(part, found)),
-        Type::Array(_, element) => mentioned(element, found),
-        Type::Scalar(_) | Type::Vector(..) => {}
     }
 }
 
@@ -175,14 +106,9 @@ impl Crosser {
         let group = match known {
             Some(group) => group,
             None => {
-                let members: Vec<DataId> = self
-                    .reachable(id)
-                    .into_iter()
-                    .filter(|other| self.reachable(*other).contains(&id))
-                    .collect();
-                if members.len() < 2 {
+                let Some(members) = group_of(&self.builder.signatures.data, id) else {
                     return Ok(None);
-                }
+                };
                 self.make_group(members)?;
                 self.groups.len() - 1
             }
@@ -203,30 +129,6 @@ impl Crosser {
             })),
             _ => bug("a member without functions", self.span),
         }
-    }
-
-    /// The types that values of a type may hold, in order.
-    fn reachable(&self, from: DataId) -> Vec<DataId> {
-        let mut found: Vec<DataId> = Vec::new();
-        let mut open = vec![from];
-        while let Some(id) = open.pop() {
-            let def = self.builder.signatures.data.get(id.0 as usize);
-            for constructor in def.iter().flat_map(|def| &def.constructors) {
-                let mut here = Vec::new();
-                constructor
-                    .fields
-                    .iter()
-                    .for_each(|field| mentioned(field, &mut here));
-                for id in here {
-                    if !found.contains(&id) {
-                        found.push(id);
-                        open.push(id);
-                    }
-                }
-            }
-        }
-        found.sort_unstable();
-        found
     }
 
     fn make_group(&mut self, members: Vec<DataId>) -> Lowering<()> {
@@ -515,7 +417,7 @@ impl Crosser {
             };
             let shown = types.iter().zip(&crosses).skip(1);
             constructors.push(ConstructorDef {
-                name: constructor.name.clone(),
+                name: Name::from(format!("#{}", constructor.name)),
                 fields: shown
                     .map(|(ty, cross)| super::crossed(ty, cross, &mut || Dim::Jagged))
                     .collect(),

@@ -134,7 +134,13 @@ impl Translator<'_> {
     }
 
     /// A datum of a type as one of the type of its group, or back. The one from outside has its rows in the store they share.
-    pub(crate) fn bind_cast(&mut self, way: Way, args: &[Atom], exp: &Exp, pattern: &Pattern) -> Lowering<()> {
+    pub(crate) fn bind_cast(
+        &mut self,
+        way: Way,
+        args: &[Atom],
+        exp: &Exp,
+        pattern: &Pattern,
+    ) -> Lowering<()> {
         let [datum] = args else {
             return bug("a cast of several values", self.span);
         };

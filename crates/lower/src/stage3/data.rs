@@ -7,8 +7,8 @@
 use super::storage::{Part, Storage, Tree};
 use super::{Binding, Generator, Step};
 use crate::cells::{
-    column_name, count_name, first_name, group_of_name, into_tables_name, table_name, table_of_name, tables_name,
-    tag_name,
+    column_name, count_name, first_name, group_of_name, into_tables_name, table_name, table_of_name,
+    tables_name, tag_name,
 };
 use crate::error::Lowering;
 use almach_base::Name;
