@@ -210,7 +210,7 @@ impl Store {
     }
 
     /// Puts rows into the tables that they say.
-    fn into_tables(&mut self, name: &Name, first: i64, size: i64) -> Run<()> {
+    fn put_in_tables(&mut self, name: &Name, first: i64, size: i64) -> Run<()> {
         let table = self.table(name)?;
         let marks = (0..size).map(|at| table.number(first + at, MARK));
         let marks = marks.collect::<Run<Vec<i64>>>()?;
@@ -364,7 +364,7 @@ fn made_at_once<'p>(
             body.apply(number(at))?.apply(place)?.run(memory)
         })?;
         if kind == Kind::Group {
-            memory.into_tables(&store, first, size)?;
+            memory.put_in_tables(&store, first, size)?;
         }
         out(memory, &[], Scalar::I64(first))
     })

@@ -99,6 +99,9 @@ struct Around {
     table: Atom,
 }
 
+/// What a node gives, of its constructor, its position and its fields.
+type NumberOfNode<'f> = &'f mut dyn FnMut(&mut Crosser, usize, &Atom, &[Param]) -> Typed<Atom>;
+
 impl Crosser {
     /// A recursive type as one of a group; none where it refers only to itself.
     pub(super) fn member(&mut self, id: DataId) -> Lowering<Option<Member>> {
@@ -235,12 +238,7 @@ impl Crosser {
     }
 
     /// A number for every node: what a function gives of its constructor, its position and its fields.
-    fn each_node(
-        &mut self,
-        nodes: &Atom,
-        of: &Member,
-        value: &mut dyn FnMut(&mut Self, usize, &Atom, &[Param]) -> Typed<Atom>,
-    ) -> Typed<Atom> {
+    fn each_node(&mut self, nodes: &Atom, of: &Member, value: NumberOfNode<'_>) -> Typed<Atom> {
         let node = Type::Node(of.merged);
         let def = self.builder.signatures.data(of.merged)?.clone();
         let size = match self.builder.type_of(nodes)? {
