@@ -136,6 +136,9 @@ impl Generator {
     /// Guarded by the length, so that it rarely fails.
     fn update(&mut self, own: &Ty, element: &Ty, depth: usize) -> Node {
         let (name, at) = (self.fresh(), self.rng.below(3));
+        if !element.holds_unknown() && self.rng.chance(20) {
+            return self.filled_in_place(own, element, depth);
+        }
         let array = self.expr(own, depth);
         if self.rng.chance(25) {
             let part = self.with(&name, own, |this| {
@@ -147,6 +150,19 @@ impl Generator {
         let value = self.with(&name, own, |this| this.expr(element, depth));
         node!(own.clone(); format!("(let {name} = "), array,
               format!(" in if {at} < length {name} then {name} with [{at}] = "), value, format!(" else {name})"))
+    }
+
+    /// Cells of a new array, one by one and in place.
+    fn filled_in_place(&mut self, own: &Ty, element: &Ty, depth: usize) -> Node {
+        let Ty::Array(count, _) = own else {
+            return self.simple(own);
+        };
+        let (array, at) = (self.fresh(), self.fresh());
+        let start = self.expr(element, depth.min(1));
+        let value = self.with(&at, &I64, |this| this.expr(element, depth));
+        let count = count.text();
+        node!(own.clone(); format!("(loop ({array} = replicate {count} "), start,
+              format!(") for {at} < {count} do {array} with! [{at}] = "), value, ")")
     }
 
     /// Indices taken modulo the length of an array that is not empty.

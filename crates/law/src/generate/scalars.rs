@@ -39,7 +39,8 @@ impl Generator {
     }
 
     pub(super) fn scalar(&mut self, ty: ScalarType, depth: usize) -> Node {
-        match self.rng.below(9) {
+        match self.rng.below(10) {
+            9 => self.transcendental(ty, depth),
             0..4 => self.operator(ty, depth),
             4 => self.conversion(ty, depth),
             5 | 6 => self.reduction(ty, depth),
@@ -119,6 +120,38 @@ impl Generator {
                 node!(own; "(to_bits ", self.not_nan(wild, float), ")")
             }
             _ => node!(own; format!("({ty} "), wild, ")"),
+        }
+    }
+
+    /// A function that is only promised to some last bits, seen so coarsely that these do not matter.
+    fn transcendental(&mut self, ty: ScalarType, depth: usize) -> Node {
+        const UNARY: [&str; 19] = [
+            "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos",
+            "atan", "sinh", "cosh", "tanh", "erf", "cbrt", "rsqrt",
+        ];
+        let float = match self.rng.below(2) {
+            0 => ScalarType::F32,
+            _ => ScalarType::F64,
+        };
+        let wild = Ty::Wild(float);
+        let argument = self.expr(&wild, depth);
+        let value = match self.rng.below(8) {
+            0 => node!(wild.clone(); "(atan2 ", argument, " ", self.expr(&wild, depth), ")"),
+            1 => node!(wild.clone(); "(hypot ", argument, " ", self.expr(&wild, depth), ")"),
+            2 => node!(wild.clone(); "(", argument, " ** ", self.expr(&wild, depth), ")"),
+            _ => {
+                let name = self.rng.pick(&UNARY).copied().unwrap_or("exp");
+                node!(wild; format!("({name} "), argument, ")")
+            }
+        };
+        let name = self.fresh();
+        let coarse = format!(
+            " in if abs {name} < 60.0{float} then i32 (floor ({name} * 4.0{float} + 0.3137{float})) else 7)"
+        );
+        let own = Ty::Scalar(ty);
+        match ty {
+            ScalarType::Bool => node!(own; format!("((let {name} = "), value, coarse, " % 2 == 0)"),
+            _ => node!(own; format!("({ty} (let {name} = "), value, coarse, ")"),
         }
     }
 
