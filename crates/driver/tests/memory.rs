@@ -8,6 +8,7 @@ mod support;
 use almach_base::FileId;
 use almach_core::check::Checked;
 use almach_core::{Program, Size, Var};
+use almach_corpus::{STACK_BYTES, name_of, root};
 use almach_driver::back::{self, Machine};
 use almach_mem::check::check;
 use almach_mem::heap::{Heap, Validity};
@@ -17,7 +18,7 @@ use almach_value::{ArrayValue, Buffer, Value};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use support::{collect, core_of, root};
+use support::core_of;
 
 #[derive(Default)]
 struct Tally {
@@ -127,7 +128,7 @@ fn programs(core: Checked<Program>) -> Vec<(&'static str, Program)> {
 
 fn file(path: &Path, each: Each, tally: &mut Tally) {
     let text = std::fs::read_to_string(path).unwrap();
-    let name = path.strip_prefix(root()).unwrap_or(path).display().to_string();
+    let name = name_of(path);
     let Some(core) = core_of(&name, &text) else {
         return;
     };
@@ -142,15 +143,9 @@ fn file(path: &Path, each: Each, tally: &mut Tally) {
     }
 }
 
-/// The interpreter of the heap follows calls on the native stack.
-const STACK_BYTES: usize = 1 << 30;
-
 /// On all cores.
 fn corpus(folders: &[&str]) -> Tally {
-    let mut files = Vec::new();
-    for folder in folders {
-        collect(&root().join(folder), &mut files);
-    }
+    let files = almach_corpus::programs(folders);
     let full = std::env::var_os("ALMACH_TEST_FULL").is_some();
     let next = AtomicUsize::new(0);
     let total = Mutex::new(Tally::default());

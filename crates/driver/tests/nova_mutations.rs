@@ -7,9 +7,10 @@ mod support;
 
 use almach_base::{Diagnostic, codes};
 use almach_core::Entry;
+use almach_corpus::on_large_stack;
 use almach_driver::back::{self, Target};
 use almach_driver::{Front, NoFiles, front, load};
-use support::{Mutations, corpus, on_large_stack, seconds, seed};
+use support::{Mutations, corpus, seconds, seed};
 
 #[test]
 fn the_compiler_survives_mutated_programs() {

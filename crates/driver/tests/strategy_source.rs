@@ -16,7 +16,7 @@ use almach_syntax::format_file;
 use almach_value::print::{Extent, print};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use support::{collect, core_of, root};
+use support::core_of;
 
 /// Compiling is many small trees made and dropped.
 #[global_allocator]
@@ -95,7 +95,7 @@ fn check(paths: &Mutex<Vec<PathBuf>>) -> (usize, usize) {
         let Some(path) = paths.lock().unwrap().pop() else {
             return (failures, count);
         };
-        let name = path.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
+        let name = almach_corpus::name_of(&path);
         let text = std::fs::read_to_string(&path).unwrap();
         let Some(core) = core_of(&name, &text) else {
             continue;
@@ -114,9 +114,7 @@ fn check(paths: &Mutex<Vec<PathBuf>>) -> (usize, usize) {
 #[test]
 fn every_program() {
     let wanted = std::env::var("ALMACH_PROGRAM").unwrap_or_default();
-    let mut paths = Vec::new();
-    collect(&root().join("examples"), &mut paths);
-    collect(&root().join("tests/programs"), &mut paths);
+    let mut paths = almach_corpus::programs(&["examples", "tests/programs"]);
     paths.retain(|path| path.to_string_lossy().contains(&wanted));
     let paths = Mutex::new(paths);
     let workers = std::thread::available_parallelism().map_or(1, usize::from);

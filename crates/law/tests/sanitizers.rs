@@ -6,6 +6,7 @@
 
 use almach_base::codes::concreteness::NOT_COMPILED_YET;
 use almach_core::interp::Interpreter;
+use almach_corpus::programs;
 use almach_driver::back::{self, Target};
 use almach_driver::tests::{TestCall, calls};
 use almach_driver::{Files, NativeEntry, front, load};
@@ -53,26 +54,6 @@ struct Prepared {
     entries: Vec<NativeEntry>,
     /// What the interpreter says of each.
     expected: Vec<Result<Value, String>>,
-}
-
-fn root() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-}
-
-fn alm_files(folder: &Path, found: &mut Vec<PathBuf>) {
-    let mut entries: Vec<PathBuf> = std::fs::read_dir(folder)
-        .unwrap()
-        .flatten()
-        .map(|entry| entry.path())
-        .collect();
-    entries.sort();
-    for path in entries {
-        if path.is_dir() {
-            alm_files(&path, found);
-        } else if path.extension().is_some_and(|ending| ending == "alm") {
-            found.push(path);
-        }
-    }
 }
 
 /// None where the file has no call that the back end can run.
@@ -373,8 +354,7 @@ fn works(compiler: &str) -> bool {
 
 #[test]
 fn examples_are_clean() {
-    let mut files = Vec::new();
-    alm_files(&root().join("examples"), &mut files);
+    let files = programs(&["examples"]);
     let setting = Setting {
         compiler: "cc".to_owned(),
         sanitizer: Sanitizer::AddressAndUndefined,
@@ -388,10 +368,7 @@ fn examples_are_clean() {
 #[test]
 #[ignore = "takes long"]
 fn everything_is_clean() {
-    let mut files = Vec::new();
-    for folder in ["examples", "prelude", "tests/programs"] {
-        alm_files(&root().join(folder), &mut files);
-    }
+    let files = programs(&["examples", "prelude", "tests/programs"]);
     let mut problems = Vec::new();
     println!(
         "| compiler | sanitizer | target | files | calls | agreed |\n| --- | --- | --- | --- | --- | --- |"

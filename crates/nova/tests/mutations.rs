@@ -5,8 +5,9 @@
 mod support;
 
 use almach_base::SourceMap;
+use almach_corpus::on_large_stack;
 use almach_nova::read_file;
-use support::{Mutations, corpus, on_large_stack, seconds, seed};
+use support::{Mutations, corpus, seconds, seed};
 
 #[test]
 fn the_reader_survives_mutated_programs() {

@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod support;
-use support::{FILE, Random, on_large_stack, programs, seeds};
+use almach_corpus::on_large_stack;
+use support::{FILE, Random, programs, seeds};
 
 #[test]
 fn every_program_and_every_test_in_it_parses() {

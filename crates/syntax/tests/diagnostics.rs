@@ -4,9 +4,9 @@
 mod support;
 use almach_base::render::{Style, to_text};
 use almach_base::{SourceMap, codes};
+use almach_corpus::on_large_stack;
 use expect_test::expect_file;
 use std::collections::HashSet;
-use support::on_large_stack;
 
 /// By the name of the file with the rendering.
 const MISTAKES: &[(&str, &str)] = &[

@@ -2,10 +2,11 @@
 #![allow(clippy::unwrap_used)]
 
 mod support;
+use almach_corpus::on_large_stack;
 use almach_syntax::{
     ERROR_LIMIT, NESTING_LIMIT, format_file, parse_expr, parse_file, parse_type, print_expr,
 };
-use support::{FILE, errors, on_large_stack};
+use support::{FILE, errors};
 
 const DEEP: usize = 100_000;
 

@@ -6,22 +6,10 @@ mod support;
 
 use almach_base::render::{Style, to_text};
 use almach_base::{Diagnostic, SourceMap};
+use almach_corpus::on_large_stack;
 use almach_syntax::{ast, parse_expr};
-use std::path::{Path, PathBuf};
-use support::{Files, check_file, entry, on_large_stack, root};
-
-fn programs(folder: &Path, into: &mut Vec<PathBuf>) {
-    let entries = std::fs::read_dir(folder).unwrap();
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    for path in paths {
-        if path.is_dir() {
-            programs(&path, into);
-        } else if path.extension().is_some_and(|extension| extension == "alm") {
-            into.push(path);
-        }
-    }
-}
+use std::path::Path;
+use support::{Files, check_file, entry};
 
 fn calls(file: &ast::File, sources: &mut SourceMap) -> Vec<ast::Item> {
     let expects_value = |test: &&ast::Test| {
@@ -56,9 +44,7 @@ fn errors_of(path: &Path) -> String {
 }
 
 fn check_folder(folder: &str) {
-    let mut paths = Vec::new();
-    programs(&root().join(folder), &mut paths);
-    assert!(!paths.is_empty());
+    let paths = almach_corpus::programs(&[folder]);
     let failures: String = on_large_stack(move || {
         paths
             .iter()

@@ -3,9 +3,9 @@
 
 mod support;
 
+use almach_corpus::on_large_stack;
 use std::fmt::Write;
-use std::path::Path;
-use support::{Files, check, check_file, on_large_stack, root};
+use support::{Files, check, check_file};
 
 /// A small generator of numbers, the same on every run.
 struct Numbers(u64);
@@ -21,26 +21,9 @@ impl Numbers {
 }
 
 fn sources() -> Vec<String> {
-    let mut texts = Vec::new();
-    for folder in ["examples", "tests/programs"] {
-        collect(&root().join(folder), &mut texts);
-    }
-    texts
-}
-
-fn collect(folder: &Path, into: &mut Vec<String>) {
-    let mut paths: Vec<_> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    paths.sort();
-    for path in paths {
-        if path.is_dir() {
-            collect(&path, into);
-        } else if let Ok(text) = std::fs::read_to_string(&path) {
-            into.push(text);
-        }
-    }
+    let paths = almach_corpus::programs(&["examples", "tests/programs"]);
+    let texts = paths.iter().map(|path| std::fs::read_to_string(path).unwrap());
+    texts.collect()
 }
 
 /// Words, numbers, and single other characters.

@@ -4,11 +4,11 @@
 
 mod support;
 
+use almach_corpus::on_large_stack;
 use almach_syntax::{ast, parse_expr};
 use almach_types::tree::*;
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
-use support::{Files, check_file, entry, on_large_stack, root};
+use support::{Files, check_file, entry};
 
 struct Validator<'p> {
     program: &'p Program,
@@ -399,19 +399,6 @@ fn same_shape(a: &Type, b: &Type) -> bool {
     }
 }
 
-fn programs(folder: &Path, into: &mut Vec<PathBuf>) {
-    let entries = std::fs::read_dir(folder).unwrap();
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    for path in paths {
-        if path.is_dir() {
-            programs(&path, into);
-        } else if path.extension().is_some_and(|extension| extension == "alm") {
-            into.push(path);
-        }
-    }
-}
-
 fn calls(file: &ast::File, sources: &mut almach_base::SourceMap) -> Vec<ast::Item> {
     let calls = file
         .tests
@@ -429,11 +416,7 @@ fn calls(file: &ast::File, sources: &mut almach_base::SourceMap) -> Vec<ast::Ite
 #[test]
 fn trees_are_consistent() {
     on_large_stack(|| {
-        let mut paths = Vec::new();
-        for folder in ["prelude", "examples", "tests/programs"] {
-            programs(&root().join(folder), &mut paths);
-        }
-        for path in paths {
+        for path in almach_corpus::programs(&["prelude", "examples", "tests/programs"]) {
             let text = std::fs::read_to_string(&path).unwrap();
             let outcome = check_file(&path.to_string_lossy(), &text, Files::Disk, calls);
             let program = outcome.result.program.unwrap();

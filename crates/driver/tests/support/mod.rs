@@ -2,34 +2,15 @@
 
 use almach_core::Program;
 use almach_core::check::Checked;
+use almach_corpus::root;
 use almach_driver::{Extra, Files, front, load, tests};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 struct Disk(PathBuf);
 
 impl Files for Disk {
     fn read(&self, path: &str) -> Result<String, String> {
         std::fs::read_to_string(self.0.join(path)).map_err(|error| error.to_string())
-    }
-}
-
-pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// The `.alm` files of a folder, at any depth, in order.
-pub fn collect(folder: &Path, into: &mut Vec<PathBuf>) {
-    let mut entries: Vec<PathBuf> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    entries.sort();
-    for path in entries {
-        if path.is_dir() {
-            collect(&path, into);
-        } else if path.extension().is_some_and(|extension| extension == "alm") {
-            into.push(path);
-        }
     }
 }
 

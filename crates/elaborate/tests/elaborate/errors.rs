@@ -5,7 +5,7 @@ use expect_test::{Expect, expect};
 use std::path::Path;
 
 fn refused(text: &'static str, expected: Expect) {
-    let message = support::on_large_stack(move || {
+    let message = almach_corpus::on_large_stack(move || {
         let compiled = support::compile("test.alm", Path::new("."), text, Calls::None);
         assert_eq!(compiled.tests.len(), 0);
         compiled.result.unwrap_err()

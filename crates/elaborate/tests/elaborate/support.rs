@@ -4,9 +4,12 @@ use almach_base::render::{Style, to_text};
 use almach_base::{Diagnostic, SourceMap};
 use almach_core::Program;
 use almach_core::check::Checked;
+use almach_core::interp::Interpreter;
+use almach_corpus::{name_of, on_large_stack, programs, root};
 use almach_elaborate::{Options, elaborate};
-use almach_syntax::ast;
+use almach_syntax::ast::{self, Expectation};
 use almach_types::{Loader, check_program, load_modules};
+use almach_value::{Extent, approximately_equal, parse, print, same};
 use std::path::{Path, PathBuf};
 
 pub const PRELUDE: &str = include_str!("../../../../prelude/prelude.alm");
@@ -46,6 +49,9 @@ impl Loader for Files<'_> {
 pub struct Compiled {
     pub result: Result<Checked<Program>, String>,
     pub tests: Vec<ast::Test>,
+    /// For those who go on from here.
+    #[allow(dead_code, reason = "read by the tests of later rooms")]
+    pub sources: SourceMap,
 }
 
 /// Which tests of a file become entries.
@@ -99,9 +105,11 @@ pub fn compile(name: &str, folder: &Path, text: &str, calls: Calls) -> Compiled 
         _ => Err(diagnostics),
     };
     let render = |errors: Vec<Diagnostic>| to_text(&errors, &sources, Style::Plain);
+    let result = result.map_err(render);
     Compiled {
-        result: result.map_err(render),
+        result,
         tests,
+        sources,
     }
 }
 
@@ -123,12 +131,58 @@ fn entry(name: String, body: ast::Expr) -> ast::Item {
     })
 }
 
-/// Runs on a stack as large as the compiler's own.
-pub fn on_large_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    std::thread::Builder::new()
-        .stack_size(1 << 30)
-        .spawn(work)
-        .unwrap()
-        .join()
-        .unwrap()
+/// What of the tests of a file does not come out as it says; `excused` are those that need not fail.
+pub fn wrong_results(name: &str, program: &Program, tests: &[ast::Test], excused: &[&str]) -> Vec<String> {
+    let interpreter = match Interpreter::new(program) {
+        Ok(interpreter) => interpreter,
+        Err(bug) => return vec![format!("{name}: {}", bug.title)],
+    };
+    let mut wrong = Vec::new();
+    for (at, test) in tests.iter().enumerate() {
+        let entry = format!("test_{at}");
+        let found = interpreter.call(&entry, Vec::new());
+        let ty = interpreter.entry(&entry).unwrap().result.clone();
+        let is_right = match (&test.expected, &found) {
+            (Expectation::Equals(text), Ok(found)) => {
+                parse(text, &ty).is_ok_and(|expected| same(&expected, found))
+            }
+            (Expectation::Near(text), Ok(found)) => {
+                parse(text, &ty).is_ok_and(|expected| approximately_equal(&expected, found, 1e-5))
+            }
+            (Expectation::Fails(text), Err(error)) => error.message.contains(text),
+            (Expectation::Fails(_), Ok(_)) => excused.contains(&test.call.as_str()),
+            _ => false,
+        };
+        if !is_right {
+            let found = match found {
+                Ok(value) => print(&value, &ty, Extent::Full),
+                Err(error) => format!("error: {}", error.message),
+            };
+            let call = &test.call;
+            wrong.push(format!("{name}: {call} gives {found}, not {:?}", test.expected));
+        }
+    }
+    wrong
+}
+
+/// All programs of the repository: `failures` says what is wrong with one, given its name, the folder it imports from and its text.
+pub fn assert_all(failures: fn(&str, &Path, &str) -> Vec<String>) {
+    let places = [
+        "examples",
+        "tests/programs",
+        "crates/elaborate/tests/programs",
+        "prelude/prelude.alm",
+    ];
+    let wrong = on_large_stack(move || {
+        let mut wrong = Vec::new();
+        for path in programs(&places) {
+            let text = std::fs::read_to_string(&path).unwrap();
+            // C functions are linked by the command line alone.
+            if !text.contains("-- link:") {
+                wrong.extend(failures(&name_of(&path), &root(), &text));
+            }
+        }
+        wrong
+    });
+    assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong.join("\n"));
 }

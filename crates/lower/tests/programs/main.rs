@@ -4,11 +4,14 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
 mod phrases;
+#[path = "../../../elaborate/tests/elaborate/support.rs"]
+#[expect(dead_code, reason = "shared with tests that need more of it")]
 mod support;
 
 use almach_base::SourceMap;
 use almach_core::Program;
 use almach_core::check::Checked;
+use almach_corpus::{STACK_BYTES, name_of, on_large_stack, programs, root};
 use almach_emit::{Export, Options, Target, emit_c};
 use almach_imp::interface::{Entry, Slot as SlotKind};
 use almach_imp::interp::{RunError, run_entry};
@@ -19,10 +22,9 @@ use almach_strategy::{Machine, choose};
 use almach_syntax::ast::{Expectation, Test};
 use almach_value::{Value, ValueType};
 use phrases::run_phrases;
-use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Instant;
-use support::{Calls, STACK_BYTES, compile, on_large_stack};
+use support::{Calls, compile};
 
 /// A program with the calls of its tests as entries.
 struct Case {
@@ -67,21 +69,17 @@ fn kind(case: &Case) -> Kind {
 }
 
 fn cases() -> Vec<Case> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let wanted = std::env::var("ALMACH_PROGRAM").unwrap_or_default();
-    let mut paths = Vec::new();
-    collect(&root.join("examples"), &mut paths);
-    collect(&root.join("tests/programs"), &mut paths);
     let mut cases = Vec::new();
-    for path in paths {
-        let name = path.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
+    for path in programs(&["examples", "tests/programs"]) {
+        let name = name_of(&path);
         if !name.contains(&wanted) || EXCEPTIONS.iter().any(|exception| name.contains(exception)) {
             continue;
         }
         let text = std::fs::read_to_string(&path).unwrap();
-        let mut compiled = compile(&name, &root, &text, Calls::All);
+        let mut compiled = compile(&name, &root(), &text, Calls::All);
         if compiled.result.is_err() {
-            compiled = compile(&name, &root, &text, Calls::Succeeding);
+            compiled = compile(&name, &root(), &text, Calls::Succeeding);
         }
         // Functions of C are linked by the tests of the command line.
         if let Ok(program) = compiled.result
@@ -99,21 +97,6 @@ fn cases() -> Vec<Case> {
         }
     }
     cases
-}
-
-fn collect(folder: &Path, into: &mut Vec<PathBuf>) {
-    let mut entries: Vec<PathBuf> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    entries.sort();
-    for path in entries {
-        if path.is_dir() {
-            collect(&path, into);
-        } else if path.extension().is_some_and(|extension| extension == "alm") {
-            into.push(path);
-        }
-    }
 }
 
 /// What is wrong with an outcome; none where it is as the test says.

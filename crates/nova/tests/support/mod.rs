@@ -1,6 +1,5 @@
 //! Programs and random changes to them.
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long to hunt.
@@ -15,30 +14,11 @@ pub fn seed(default: u64) -> u64 {
     set.and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-pub fn on_large_stack(run: impl FnOnce() + Send + 'static) {
-    let thread = std::thread::Builder::new().stack_size(1 << 30);
-    thread.spawn(run).unwrap().join().unwrap();
-}
-
 /// All `.nova` programs of the repository.
 pub fn corpus() -> Vec<String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut files: Vec<PathBuf> = Vec::new();
-    for folder in ["examples/nova", "tests/programs/nova"] {
-        files.extend(
-            std::fs::read_dir(root.join(folder))
-                .unwrap()
-                .map(|entry| entry.unwrap().path()),
-        );
-    }
-    files.sort();
-    let programs: Vec<String> = files
-        .into_iter()
-        .filter(|path| path.extension().is_some_and(|extension| extension == "nova"))
-        .map(|path| std::fs::read_to_string(path).unwrap())
-        .collect();
-    assert!(!programs.is_empty());
-    programs
+    let files = almach_corpus::files(&["examples/nova", "tests/programs/nova"], "nova");
+    let texts = files.iter().map(|path| std::fs::read_to_string(path).unwrap());
+    texts.collect()
 }
 
 /// What mutations put in.

@@ -10,7 +10,8 @@ use crate::erase::EraseSpans;
 use crate::lexer::{ItemWords, lex};
 use crate::parser::{parse_expr, parse_file, parse_type};
 use crate::token::Tok;
-use support::{FILE, Random, on_large_stack, programs, seeds};
+use almach_corpus::on_large_stack;
+use support::{FILE, Random, programs, seeds};
 
 /// Formats without the net that [`super::format_file`] has, and checks the laws. How many steps it took to settle.
 fn check(name: &str, text: &str) -> usize {

@@ -314,40 +314,12 @@ fn size_shape(size: &SizeExpr) -> String {
 /// The programs of the repository that are meant to be right: the prelude, the examples, and the file tests that
 /// run. Names and texts.
 pub fn programs() -> Vec<(String, String)> {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut programs = Vec::new();
-    let mut folders = vec![
-        root.join("prelude"),
-        root.join("examples"),
-        root.join("tests/programs"),
-    ];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "alm")
-                && let Ok(text) = std::fs::read_to_string(&path)
-            {
-                programs.push((path.display().to_string(), text));
-            }
-        }
-    }
-    programs.sort();
-    assert!(
-        !programs.is_empty(),
-        "no programs found beside {}",
-        root.display()
-    );
-    programs
-}
-
-/// Runs on a stack as large as the compiler's.
-pub fn on_large_stack(run: impl FnOnce() + Send + 'static) {
-    let thread = std::thread::Builder::new().stack_size(1 << 30).spawn(run);
-    if let Err(panic) = thread.expect("a thread").join() {
-        std::panic::resume_unwind(panic);
-    }
+    let read = |path: std::path::PathBuf| {
+        let text = std::fs::read_to_string(&path).expect("a program can be read");
+        (almach_corpus::name_of(&path), text)
+    };
+    let places = ["prelude", "examples", "tests/programs"];
+    almach_corpus::programs(&places).into_iter().map(read).collect()
 }
 
 /// The seeds of random tests: one, or as many as `ALMACH_FUZZ` says, for long runs by hand.

@@ -4,13 +4,10 @@
 use almach_base::codes::cli::UNREADABLE_FILE;
 use almach_base::render::{Style, to_text};
 use almach_base::{Diagnostic, Name, SourceMap};
+use almach_corpus::root;
 use almach_syntax::{ast, parse_file};
 use almach_types::{CheckResult, Loader, check_program, load_modules};
-use std::path::{Path, PathBuf};
-
-pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
+use std::path::Path;
 
 pub fn prelude_text() -> String {
     std::fs::read_to_string(root().join("prelude/prelude.alm")).unwrap()
@@ -121,14 +118,4 @@ pub fn entry(name: &str, body: ast::Expr) -> ast::Item {
         body,
         span,
     })
-}
-
-/// The compiler gives itself a large stack.
-pub fn on_large_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    std::thread::Builder::new()
-        .stack_size(1 << 30)
-        .spawn(work)
-        .unwrap()
-        .join()
-        .unwrap()
 }
