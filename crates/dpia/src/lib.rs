@@ -19,5 +19,5 @@ pub use lex::ParseError;
 pub use parse::{parse_data, parse_phrase_type};
 pub use parse_phrase::{parse_phrase, parse_program};
 pub use phrase::{Instance, Phrase, Proc, Program, Side};
-pub use prim::{Home, Operand, Prim, ScanKind, Site, Space, instance_type};
+pub use prim::{Home, Operand, Output, Prim, ScanKind, Site, Space, instance_type};
 pub use ty::{Arrow, Data, Kind, Nat, PhraseType, Substitution, subst_nat};

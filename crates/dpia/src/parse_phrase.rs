@@ -4,7 +4,7 @@ use crate::build;
 use crate::lex::{ParseError, Token};
 use crate::parse::Parser;
 use crate::phrase::{Phrase, Proc, Program};
-use crate::prim::{Home, Operand, Prim, ScanKind, Site, Space};
+use crate::prim::{Home, Operand, Output, Prim, ScanKind, Site, Space};
 use crate::store::{Reference, Row, Store};
 use crate::ty::Data;
 use almach_base::{FileId, Name, Span, codes};
@@ -304,14 +304,18 @@ impl Parser {
             "map" => Prim::Map(self.level()?),
             "mapI" => Prim::MapI(self.level()?),
             "parfor" => Prim::ParFor(self.level()?),
-            "filterI" => Prim::FilterI(self.level()?, self.chunk()?),
+            "filterI" => {
+                let (level, (chunk, output)) = (self.level()?, self.chunk_and_output()?);
+                Prim::FilterI(level, chunk, output)
+            }
             "partitionI" => Prim::PartitionI(self.level()?, self.chunk()?),
             "new" if self.at_home() => Prim::NewIn(self.homes()?),
             "new" => Prim::New(self.space()?),
             "scanI" => {
                 let level = self.level()?;
                 self.expect(",")?;
-                Prim::ScanI(level, self.scan_kind()?, self.chunk()?)
+                let (kind, (chunk, output)) = (self.scan_kind()?, self.chunk_and_output()?);
+                Prim::ScanI(level, kind, chunk, output)
             }
             "reduceChunksI" => {
                 let level = self.level()?;
@@ -473,6 +477,24 @@ impl Parser {
         }
         let number = u32::try_from(self.number()?).ok().and_then(Chunk::new);
         number.map(Some).ok_or_else(|| self.expected("a chunk"))
+    }
+
+    /// `,4096,mapped`.
+    fn chunk_and_output(&mut self) -> Result<(Option<Chunk>, Output), ParseError> {
+        let (mut chunk, mut output) = (None, Output::Element);
+        while self.take(",") {
+            if matches!(self.peek(), Token::Ident(_)) {
+                let word = self.ident("`mapped`")?;
+                match word.as_str() {
+                    "mapped" => output = Output::Mapped,
+                    _ => return Err(self.expected("`mapped`")),
+                }
+            } else {
+                let number = u32::try_from(self.number()?).ok().and_then(Chunk::new);
+                chunk = Some(number.ok_or_else(|| self.expected("a chunk"))?);
+            }
+        }
+        Ok((chunk, output))
     }
 
     fn at_home(&self) -> bool {

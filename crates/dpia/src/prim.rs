@@ -106,6 +106,15 @@ pub enum ScanKind {
     Exclusive,
 }
 
+/// What a combinator writes for an element of its result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Output {
+    /// The element.
+    Element,
+    /// What a function makes of it: a map of the result, which itself is never in memory.
+    Mapped,
+}
+
 macro_rules! plain_primitives {
     ($($(#[$doc:meta])* $variant:ident $name:literal $ty:literal;)*) => {
         /// A primitive. Those without parameters have their type in the table of `prim.rs`.
@@ -142,10 +151,10 @@ macro_rules! plain_primitives {
             /// a variable lives is an annotation, which the type ignores but for its sizes, one per buffer that is not its own.
             NewIn(Vec<Home>),
             /// With a chunk, so many elements are combined on their own first (`docs/collectives.md`).
-            ScanI(Level, ScanKind, Option<Chunk>),
+            ScanI(Level, ScanKind, Option<Chunk>, Output),
             /// Chunks of so many elements are combined on their own, then one after the other.
             ReduceChunksI(Level, Chunk),
-            FilterI(Level, Option<Chunk>),
+            FilterI(Level, Option<Chunk>, Output),
             PartitionI(Level, Option<Chunk>),
             /// Writes `xs[i]` to `is[i]`; two different values for one cell end the run at the site.
             ScatterI(Level, ScalarType, Box<Site>),
@@ -425,13 +434,18 @@ impl Prim {
             Prim::ParFor(_) => {
                 "(n: nat) -> (s: data) -> acc[n.s] -> (exp[idx[n]] -> acc[s] ->p comm) -> comm".into()
             }
-            Prim::ScanI(..) => {
+            Prim::ScanI(_, _, _, Output::Element) => {
                 format!("(n: nat) -> (s: data) -> {cell} -> exp[s] -> exp[n.s] -> acc[n.s] -> comm")
+            }
+            Prim::ScanI(_, _, _, Output::Mapped) => {
+                let mapped = "(exp[idx[n]] -> exp[s] -> acc[t] ->p comm)";
+                format!("(n: nat) -> (s: data) -> (t: data) -> {cell} -> {mapped} -> exp[s] -> exp[n.s] -> acc[n.t] -> comm")
             }
             Prim::ReduceChunksI(..) => {
                 format!("(n: nat) -> (s: data) -> {cell} -> exp[s] -> exp[n.s] -> acc[s] -> comm")
             }
-            Prim::FilterI(..) => "(n: nat) -> (s: data) -> (exp[s] -> acc[bool] ->p comm) -> exp[n.s] -> acc[some k'. k'.s] -> comm".into(),
+            Prim::FilterI(_, _, Output::Element) => "(n: nat) -> (s: data) -> (exp[s] -> acc[bool] ->p comm) -> exp[n.s] -> acc[some k'. k'.s] -> comm".into(),
+            Prim::FilterI(_, _, Output::Mapped) => "(n: nat) -> (s: data) -> (t: data) -> (exp[s] -> acc[bool] ->p comm) -> (exp[s] -> acc[t] ->p comm) -> exp[n.s] -> acc[some k'. k'.t] -> comm".into(),
             Prim::PartitionI(..) => "(n: nat) -> (s: data) -> (exp[s] -> acc[bool] ->p comm) -> exp[n.s] -> acc[some k' l'. (k'.s, l'.s)] -> comm".into(),
             Prim::ScatterI(_, t, _) => {
                 format!("(n: nat) -> (k: nat) -> (s: data) -> exp[n.{t}] -> exp[n.s] -> var[k.s] -> comm")

@@ -2,7 +2,7 @@
 
 use crate::lex::quote;
 use crate::phrase::{Instance, Phrase, Program, Side};
-use crate::prim::{Home, Prim, ScanKind, Site, Space};
+use crate::prim::{Home, Output, Prim, ScanKind, Site, Space};
 use crate::store::{Reference, Store};
 use crate::ty::{Arrow, Data, Kind, Nat, PhraseType};
 use almach_prim::Chunk;
@@ -514,17 +514,19 @@ impl fmt::Display for Prim {
             | Prim::AsScalarAcc(w, t)
             | Prim::Splat(w, t) => write!(f, "{name}<{w},{t}>"),
             Prim::Map(level) | Prim::MapI(level) | Prim::ParFor(level) => write!(f, "{name}<{level}>"),
-            Prim::FilterI(level, chunk) | Prim::PartitionI(level, chunk) => {
-                write!(f, "{name}<{level}{}>", chunk_text(*chunk))
+            Prim::FilterI(level, chunk, output) => {
+                write!(f, "{name}<{level}{}{}>", chunk_text(*chunk), output_text(*output))
             }
+            Prim::PartitionI(level, chunk) => write!(f, "{name}<{level}{}>", chunk_text(*chunk)),
             Prim::New(Space::Any) => f.write_str(name),
             Prim::New(space) => write!(f, "{name}<{}>", space_name(*space)),
             Prim::NewIn(homes) => {
                 let homes: Vec<String> = homes.iter().map(home_text).collect();
                 write!(f, "{name}<{}>", homes.join(","))
             }
-            Prim::ScanI(level, kind, chunk) => {
-                write!(f, "{name}<{level},{}{}>", scan_name(*kind), chunk_text(*chunk))
+            Prim::ScanI(level, kind, chunk, output) => {
+                let (chunk, output) = (chunk_text(*chunk), output_text(*output));
+                write!(f, "{name}<{level},{}{chunk}{output}>", scan_name(*kind))
             }
             Prim::ReduceChunksI(level, chunk) => write!(f, "{name}<{level},{chunk}>"),
             Prim::ScatterI(level, t, site) | Prim::PermuteI(level, t, site) => {
@@ -601,6 +603,13 @@ pub(crate) fn space_name(space: Space) -> &'static str {
 /// `,4096`.
 fn chunk_text(chunk: Option<Chunk>) -> String {
     chunk.map(|chunk| format!(",{chunk}")).unwrap_or_default()
+}
+
+fn output_text(output: Output) -> &'static str {
+    match output {
+        Output::Element => "",
+        Output::Mapped => ",mapped",
+    }
 }
 
 pub(crate) fn scan_name(kind: ScanKind) -> &'static str {

@@ -127,6 +127,34 @@ fn filter_fills_a_cell_with_what_is_kept() {
 }
 
 #[test]
+fn what_is_written_can_be_mapped() {
+    let scan = r"proc main : (n: nat) -> exp[n.f32] -> acc[n.i64] ->p comm =
+      /\n: nat. \xs: exp[n.f32]. \out: acc[n.i64].
+        scanI<par,inclusive,2,mapped>[n]{f32}{i64}
+          (\x: exp[f32]. \y: exp[f32]. \o: acc[f32]. o := {f32} (add<f32> x y))
+          (\i: exp[idx[n]]. \x: exp[f32]. \o: acc[i64]. o := {i64} (add<i64> (ofIndex[n] i) (to_i64<f32> x)))
+          #10.0f32 xs out";
+    assert_eq!(
+        parse_program(&parse_program(scan).unwrap().to_string()),
+        parse_program(scan)
+    );
+    let found = run_one(scan, &[3], &[floats(&[2.0, 1.0, 3.0])]).unwrap();
+    let expected = [12, 14, 18].map(Scalar::I64).into_iter().enumerate();
+    let expected: Vec<_> = expected.map(|(i, x)| (vec![Step::At(i as i64)], x)).collect();
+    assert_eq!(found, expected);
+    let filter = r"proc main : (n: nat) -> exp[n.f32] -> acc[some k. k.bool] ->p comm =
+      /\n: nat. \xs: exp[n.f32]. \out: acc[some k. k.bool].
+        filterI<seq,mapped>[n]{f32}{bool} (\x: exp[f32]. \o: acc[bool]. o := {bool} (gt<f32> x #1.5f32))
+          (\x: exp[f32]. \o: acc[bool]. o := {bool} (gt<f32> x #2.5f32)) xs out";
+    let found = run_one(filter, &[3], &[floats(&[2.0, 1.0, 3.0])]).unwrap();
+    let values: Vec<Scalar> = found.into_iter().map(|(_, scalar)| scalar).collect();
+    assert!(
+        values.contains(&Scalar::Bool(false)) && values.contains(&Scalar::I64(2)),
+        "{values:?}"
+    );
+}
+
+#[test]
 fn of_several_failures_the_first_iteration_counts() {
     let text = r#"proc main : (n: nat) -> exp[n.f32] -> acc[n.f32] ->p comm =
       /\n: nat. \xs: exp[n.f32]. \out: acc[n.f32].

@@ -447,6 +447,25 @@ fn filtered_reductions_are_one_loop_without_memory() {
     }
 }
 
+/// On one thread a filter is one loop, also with maps around it, and so is a map of a scan; nothing is in memory but what they give.
+#[test]
+fn maps_of_scans_and_filters_are_one_loop() {
+    let pipelines = [
+        ("((X : vector int)) (filter (< 2) X)", 1),
+        ("((X : vector int)) (map (* 2) (filter (< 2) (map (* 3) X)))", 1),
+        ("((X : vector int)) (filter (< 9) (filter (> 2) X))", 1),
+        ("((X : vector#2 int)) (filter (lambda x (< 2 (length x))) X)", 1),
+        ("((X : vector int)) (map (* 2) (scan + 0 (map (* 3) X)))", 0),
+        ("((X : vector int)) (map - (scan + 0 X) X)", 0),
+    ];
+    for (text, allocated) in pipelines {
+        let imp = imp(text);
+        assert_eq!(counted(&imp), (1, allocated), "{imp}");
+        let main = imp.split("proc entry_main").next().unwrap();
+        assert!(!main.contains("buffer "), "{imp}");
+    }
+}
+
 /// A scan or filter reads through a gather: the indices are checked first, and no element is copied.
 #[test]
 fn scans_read_through_gathers() {

@@ -45,6 +45,14 @@ entry counted_f32 (n: i64): []f32 =
   reduce_by_index@par (replicate 2 0.5f32) (+) 0 (map@seq (\i -> i % 3) (iota n)) (map@seq (\i -> f32 i) (iota n))
 entry binned (n: i64): [](i32, i32) =
   reduce_by_index@par (replicate 3 (1, 1)) compose (1, 0) (map@seq (\i -> i * i % 5) (iota n)) (map@seq (\i -> (i32 i - 3, i32 i)) (iota n))
+entry mapped_sums (n: i64): []f32 = map@par (\s -> f32 s / 2) (scan@par@S (+) 3 (map@seq (\i -> i * i) (iota n)))
+entry mapped_exclusive (n: i64): [](i64, i64) =
+  map@par (\i s -> (s, i * s)) (iota n) (scan_exclusive@par@S (+) 3 (iota n))
+entry mapped_composed (n: i64): []i64 =
+  map@par (\p -> i64 (p.0 - p.1)) (scan@par@S compose (1, 5) (map@seq (\i -> (i32 i - 3, i32 i)) (iota n)))
+entry mapped_kept (n: i64): []f32 = map@par (\x -> f32 x * 0.5) (filter@par@S (\x -> x * 7 % 11 < 6) (iota n))
+entry mapped_pairs (n: i64): [](bool, i64) =
+  map@par (\(x, y) -> (y < 4, x + 1)) (filter@par@S (\(x, y) -> x % 3 != 1 && y < 12) (map@seq (\i -> (i, f32 i)) (iota n)))
 entry nested (n: i64): [][]i64 = map@par (\i -> scan@seq (+) i (iota 5)) (iota n)
 "#;
 
@@ -60,7 +68,14 @@ fn in_chunks(text: &str, elements: u32, parts: u32) -> String {
         ("partition", elements),
         ("reduce_by_index", parts),
     ] {
-        text = text.replace(&format!(" {name}@par "), &format!(" {name}@par@{chunk} "));
+        for effect in ["", "@S"] {
+            let (from, to) = (
+                format!("{name}@par{effect} "),
+                format!("{name}@par@{chunk}{effect} "),
+            );
+            text = text.replace(&format!(" {from}"), &format!(" {to}"));
+            text = text.replace(&format!("({from}"), &format!("({to}"));
+        }
     }
     text
 }
@@ -168,6 +183,11 @@ entry total_of_rows (n: i64): [2]i64 = reduce@par (\a b -> map@seq mix a b) [1, 
 entry total_fails (n: i64): i64 = reduce@par part 1 (map@seq (\i -> i % 5) (iota n))
 entry sums (n: i64): []i64 = scan@par mix 3 (iota n)
 entry exclusive (n: i64): []i64 = scan_exclusive@par mix 3 (iota n)
+entry mapped (n: i64): []f64 = map@par (\s -> f64 s / 3) (scan@par@S mix 3 (iota n))
+entry mapped_exclusive (n: i64): [](i64, i64) = map@par (\i s -> (s, i - s)) (iota n) (scan_exclusive@par@S mix 3 (iota n))
+entry mapped_pairs (n: i64): []f32 =
+  map@par (\p -> p.1 - f32 p.0) (scan@par@S mix_pair (1, 0.5) (map@seq (\i -> (i32 i - 3, f32 i)) (iota n)))
+entry mapped_kept (n: i64): []i32 = map@par (\i -> i32 i - 7) (filter@par@S (\i -> mix i 2 % 5 < 3) (iota n))
 entry pairs (n: i64): [](i32, f32) = scan@par mix_pair (1, 0.5) (map@seq (\i -> (i32 i - 3, f32 i)) (iota n))
 entry pairs_exclusive (n: i64): [](i32, f32) =
   scan_exclusive@par mix_pair (2, 5) (map@seq (\i -> (i32 i - 3, f32 i)) (iota n))

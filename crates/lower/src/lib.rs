@@ -16,6 +16,7 @@ mod rename;
 mod stage1;
 mod stage2;
 mod stage3;
+mod streams;
 mod tabulate;
 mod tidy;
 mod unchecked;

@@ -17,6 +17,7 @@
 //!   that are read are not followed. Scalars from memory are read where Core reads them ([`Plan::is_followed`]).
 
 use crate::facts::Facts;
+use crate::streams::is_stream;
 use almach_core::{Atom, Exp, FunId, Function, LoopForm, Op, Program, Size, Stmt, Type, Var};
 use almach_lmad::Lmad;
 use almach_mem::copies::{Role, copy_points};
@@ -87,6 +88,7 @@ impl Plan {
         follow.find_roots();
         follow.leave_out_what_is_read_late();
         follow.leave_out_what_iterations_hand_on();
+        follow.leave_out_what_is_counted();
         follow.find_results();
         follow.plan()
     }
@@ -328,6 +330,24 @@ impl Follow<'_> {
             }
         }
         self.leave_out(handed_on);
+    }
+
+    /// Blocks of maps that are joined to the filter they read (`streams`): their size is known once they are written.
+    fn leave_out_what_is_counted(&mut self) {
+        let mut kept: HashSet<&Var> = HashSet::new();
+        let mut made = Vec::new();
+        for info in &self.index.stmts {
+            let Exp::Op(op) = &info.stmt.exp else { continue };
+            let values = info.stmt.pattern.values.iter();
+            if op.prim == Prim::Filter && is_stream(op) {
+                kept.extend(values.map(|value| &value.var));
+            } else if (op.args.iter()).any(|arg| matches!(arg, Atom::Var(var) if kept.contains(var))) {
+                let storage = values.flat_map(|value| self.memory.storage.get(&value.var));
+                let homes = storage.flatten().filter_map(Storage::home);
+                made.extend(homes.map(|home| home.block.clone()));
+            }
+        }
+        self.leave_out(made);
     }
 
     fn is_made_outside(&self, block: &Var, lambda: Option<BodyId>) -> bool {

@@ -141,6 +141,7 @@ pub(crate) fn translate(
     for id in order {
         let function = function(program, id)?;
         let plan = crate::memory::plan(program, id)?;
+        let function = &crate::streams::join(function);
         let mut translator = Translator {
             program,
             all_cells,

@@ -16,7 +16,7 @@
 //! Introduces: `for`, `parfor`, their variables. Guarantees: the result passes the interference check again.
 
 mod collectives;
-pub(crate) use collectives::same_scalar;
+pub(crate) use collectives::{for_threads, is_flat, same_scalar};
 mod substitute;
 
 use almach_base::Name;

@@ -17,7 +17,8 @@
 //! | `reduceSeq f e ys` | `ys = map g xs…` | `reduceSeq` of both bodies, over a `zip` where there are several arrays |
 //! | `map`, `reduce` … of `ys` | `ys = gather is xs` | the same of `map (\i -> xs[i]) is`, which the rules above take further |
 //! | a slice, `take`, `drop` of `ys` | `ys = map g xs…` | `map` over slices |
-//! | `scan`, `filter` … of `ys` | `ys = gather is xs` | nothing here: a strategy reads through it (`gather@S`) |
+//! | `scan`, `filter` … of `ys` | `ys = map g xs`, `gather is xs` | nothing here: a strategy reads through it (`map@S`, `gather@S`) |
+//! | `map f … ys …` | `ys = scan g e xs`, `filter p xs` | nothing here: a strategy writes through the map (`scan@S`, `filter@S`) |
 //! | `filter p ys` | `ys = filter q xs` | `filter` whose predicate asks `q`, then `p` |
 //!
 //! A parallel `reduce` or `scan` combines results with results, so it cannot take a map into its operator; the strategy

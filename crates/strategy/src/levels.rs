@@ -10,6 +10,7 @@
 //! Introduces: levels. Removes: nothing. Guarantees: every operation that takes a level has one; those that had one keep it.
 
 use crate::producers::Plan;
+use crate::streams::Streams;
 use crate::{Around, Choice, Chooser, Decision, cost};
 use almach_base::Span;
 use almach_core::build::{enter_loop, enter_params};
@@ -25,12 +26,18 @@ impl Chooser {
     pub(crate) fn body(&mut self, body: &Body, around: Around) -> Typed<Body> {
         let plan = Plan::of(self, body);
         let views = self.source_views(body);
+        let streams = Streams::of(self, body, &plan, &views);
         self.builder.enter();
         for (at, stmt) in body.stmts.iter().enumerate() {
             match views.get(&at) {
-                _ if plan.is_absorbed(at) => {}
+                _ if plan.is_absorbed(at) || streams.is_given(at) => {}
                 Some(consumer) => self.source_view(stmt, *consumer, around)?,
-                None => self.stmt(body, at, stmt, &plan, around)?,
+                None => {
+                    if let Some(read) = streams.read_by(at).and_then(|from| body.stmts.get(from)) {
+                        self.stream(read, around)?;
+                    }
+                    self.stmt(body, at, stmt, &plan, around)?;
+                }
             }
         }
         Ok(self.builder.leave(body.context.clone(), body.values.clone()))
@@ -127,7 +134,7 @@ impl Chooser {
         })
     }
 
-    fn op(&mut self, op: &Op, span: Span, around: Around) -> Typed<Op> {
+    pub(crate) fn op(&mut self, op: &Op, span: Span, around: Around) -> Typed<Op> {
         let mut chosen = op.clone();
         if is_fixed(op) {
             self.decide(

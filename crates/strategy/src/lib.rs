@@ -18,6 +18,7 @@
 //! - [`hierarchy`]: which levels may stand inside which, checked on what the user wrote. [`written`](mod@written): what is chosen
 //!   around that respects it.
 //! - [`sources`](mod@sources): what feeds a scan, a filter or a histogram is computed where it is read.
+//! - [`streams`](mod@streams): what a map makes of a scan or filter is written by that.
 //! - [`interchange`](mod@interchange): rows on the outside, where an access would stride.
 //! - [`products`](mod@products): tiles, where every row meets every column. [`transposition`](mod@transposition): tiles, where rows
 //!   are made of columns.
@@ -38,6 +39,7 @@ mod recursion;
 mod reductions;
 mod same_copies;
 mod sources;
+mod streams;
 mod transposition;
 mod write;
 mod written;

@@ -1,10 +1,10 @@
 //! The combinators with communication between iterations: their meaning is these loops.
 
 use super::commands::{assign, comm, element, slot, step, with_cell};
-use super::expressions::{Applied, below, take};
+use super::expressions::{Applied, below, reader, take};
 use super::store::{Step, Store};
 use super::{Acc, Exp, Meaning, Run, RunError, broken};
-use crate::prim::{Prim, ScanKind, Site};
+use crate::prim::{Output, Prim, ScanKind, Site};
 use crate::ty::Data;
 use almach_prim::Chunk;
 use almach_value::Scalar;
@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 pub(super) fn collective<'p>(applied: Rc<Applied<'p>>, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
     match applied.prim {
-        Prim::ScanI(_, kind, chunk) => scan(applied.clone(), *kind, *chunk, arguments),
+        Prim::ScanI(_, kind, chunk, output) => scan(applied.clone(), (*kind, *chunk, *output), arguments),
         Prim::ReduceChunksI(_, chunk) => reduce_chunks(applied.clone(), *chunk, arguments),
         Prim::FilterI(..) | Prim::PartitionI(..) => filter(applied.clone(), arguments),
         Prim::ScatterI(_, _, site) => scatter(applied.clone(), (**site).clone(), arguments),
@@ -37,11 +37,10 @@ pub(super) fn collective<'p>(applied: Rc<Applied<'p>>, arguments: Vec<Meaning<'p
 
 fn scan<'p>(
     applied: Rc<Applied<'p>>,
-    kind: ScanKind,
-    chunk: Option<Chunk>,
+    (kind, chunk, output): (ScanKind, Option<Chunk>, Output),
     arguments: Vec<Meaning<'p>>,
 ) -> Run<Meaning<'p>> {
-    let [function, start, array, out] = take(arguments)?;
+    let (mapped, [function, start, array, out]) = with_output(output, arguments)?;
     let (start, array, out) = (start.exp()?, array.exp()?, out.acc()?);
     let size = applied.size(0)?;
     let first = chunk.map_or(size, |chunk| chunk.get().into());
@@ -64,10 +63,9 @@ fn scan<'p>(
                         running.combine(&before, &local, &before_writer, store)?;
                     }
                     if kind == ScanKind::Exclusive {
-                        match at < first || begins {
-                            true => assign(&applied, data, &place, &before.clone().exp()?, store)?,
-                            false => running.combine(&before, &local, &place, store)?,
-                        }
+                        let whole = at < first || begins;
+                        let local = (!whole).then_some(&local);
+                        running.put(&before, local, (at, &mapped, &place), store)?;
                     }
                     match (at < first, begins) {
                         (true, _) => running.combine(&before, &x, &before_writer, store)?,
@@ -75,10 +73,8 @@ fn scan<'p>(
                         (false, false) => running.combine(&local, &x, &local_writer, store)?,
                     }
                     if kind == ScanKind::Inclusive {
-                        match at < first {
-                            true => assign(&applied, data, &place, &before.clone().exp()?, store)?,
-                            false => running.combine(&before, &local, &place, store)?,
-                        }
+                        let local = (at >= first).then_some(&local);
+                        running.put(&before, local, (at, &mapped, &place), store)?;
                     }
                 }
                 Ok(())
@@ -150,10 +146,56 @@ impl<'p> Operation<'_, 'p> {
                 .apply(next)
         })
     }
+
+    /// Writes `before`, or `before ⊕ local`, or what a function makes of that.
+    fn put(
+        &self,
+        before: &Meaning<'p>,
+        local: Option<&Meaning<'p>>,
+        (at, mapped, place): (i64, &Option<Meaning<'p>>, &Acc<'p>),
+        store: &mut Store,
+    ) -> Run<()> {
+        with_cell(store, |store, writer, value| {
+            let value_writer = writer.acc()?;
+            match local {
+                None => assign(
+                    self.applied,
+                    self.data,
+                    &value_writer,
+                    &before.clone().exp()?,
+                    store,
+                )?,
+                Some(local) => self.combine(before, local, &value_writer, store)?,
+            }
+            let Some(mapped) = mapped else {
+                return assign(self.applied, self.data, place, &value.exp()?, store);
+            };
+            step(self.applied, self.applied.data(1)?, place, store, |next| {
+                let index = reader(move |_, _| Ok(Scalar::I64(at)));
+                mapped.clone().apply(index)?.apply(value)?.apply(next)
+            })
+        })
+    }
+}
+
+/// The function for what is written, where there is one, and the other arguments.
+fn with_output<'p, const N: usize>(
+    output: Output,
+    mut arguments: Vec<Meaning<'p>>,
+) -> Run<(Option<Meaning<'p>>, [Meaning<'p>; N])> {
+    let mapped = match output {
+        Output::Mapped if arguments.len() > 1 => Some(arguments.remove(1)),
+        Output::Mapped | Output::Element => None,
+    };
+    Ok((mapped, take(arguments)?))
 }
 
 fn filter<'p>(applied: Rc<Applied<'p>>, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
-    let [function, array, out] = take(arguments)?;
+    let output = match applied.prim {
+        Prim::FilterI(_, _, output) => *output,
+        _ => Output::Element,
+    };
+    let (mapped, [function, array, out]) = with_output(output, arguments)?;
     let (array, out) = (array.exp()?, out.acc()?);
     let size = applied.size(0)?;
     comm(move |store| {
@@ -185,9 +227,14 @@ fn filter<'p>(applied: Rc<Applied<'p>>, arguments: Vec<Meaning<'p>>) -> Run<Mean
         for (prefix, positions) in parts {
             for (to, from) in positions.iter().enumerate() {
                 let prefix = below(&prefix, &[Step::At(to as i64)]);
-                let found = applied
-                    .env
-                    .scalars(applied.data(0)?, &element(&array, *from).exp()?, store)?;
+                let kept = element(&array, *from);
+                let found = match &mapped {
+                    None => applied.env.scalars(applied.data(0)?, &kept.exp()?, store)?,
+                    Some(mapped) => with_cell(store, |store, writer, reader| {
+                        mapped.clone().apply(kept)?.apply(writer)?.run(store)?;
+                        applied.env.scalars(applied.data(1)?, &reader.exp()?, store)
+                    })?,
+                };
                 for (path, scalar) in found {
                     out(store, &below(&prefix, &path), scalar)?;
                 }

@@ -6,8 +6,9 @@ use super::layout::{Held, Layout, Packed};
 use super::types::together;
 use super::{Dest, Item, Translator};
 use crate::error::{Lowering, bug, refuse};
+use almach_base::Name;
 use almach_core::{Atom, Exp, Lambda, Op, Pattern};
-use almach_dpia::{Data, Nat, Phrase, PhraseType, Prim, ScanKind, Space, build};
+use almach_dpia::{Data, Nat, Output, Phrase, PhraseType, Prim, ScanKind, Space, build};
 use almach_prim::{Chunk, Level, Prim as Operation};
 use almach_value::{Failure, ScalarType};
 
@@ -234,26 +235,76 @@ impl Translator<'_> {
         self.bind_one(pattern, exp, Phrase::Var(result))
     }
 
+    /// `scanI F I E out`, or `scanI F G I E out` where a map of its results has been joined to it (`streams`).
     fn scan_into(&mut self, op: &Op, kind: ScanKind, acceptors: Vec<Phrase>) -> Lowering<()> {
-        let lambda = function(op, self)?;
-        let [initial, array] = arguments(op, self)?;
-        let (size, element) = self.array_of(&array)?;
+        let (lambda, mapped) = with_output(op, self)?;
+        let [initial, array, others @ ..] = op.args.as_slice() else {
+            return bug("`scan` without its arguments", self.span);
+        };
+        let (size, element) = self.array_of(array)?;
         let operand = Held::plain(element.clone(), build::skip());
         let function = self.operator(lambda, [&operand, &operand], Order::AsGiven)?;
-        let scan = Phrase::prim(
-            Prim::ScanI(self.level(op), kind, op.grouping()),
-            vec![size],
-            vec![element],
-        );
-        let scan = scan
-            .apply([function, self.value(&initial)?, self.value(&array)?])
+        let output = output(mapped);
+        let mut datas = vec![element.clone()];
+        let mut functions = vec![function];
+        let mut acceptors = acceptors;
+        if let Some(mapped) = mapped {
+            let i = self.fresh("i");
+            let (x, o, results, body) = self.mapped(mapped, &element, |this| {
+                let at = |other: &Atom| {
+                    let (n, element) = this.array_of(other)?;
+                    let index = Phrase::Var(i.clone());
+                    let value = build::idx(n, element.clone(), this.value(other)?, index);
+                    Ok(Held::plain(element, value))
+                };
+                others.iter().map(at).collect()
+            })?;
+            let result = together(&results);
+            let function = Phrase::lam(o, PhraseType::Acc(result.clone()), body);
+            let function = Phrase::lam(x, PhraseType::Exp(element), function);
+            let index = PhraseType::Exp(Data::Index(size.clone()));
+            functions.push(Phrase::lam(i, index, function));
+            datas.push(result);
+            if acceptors.len() > 1 {
+                let unzip = Phrase::prim(Prim::UnzipAcc(acceptors.len()), vec![size.clone()], results);
+                acceptors = vec![unzip.apply(acceptors)];
+            }
+        }
+        let prim = Prim::ScanI(self.level(op), kind, op.grouping(), output);
+        let scan = Phrase::prim(prim, vec![size], datas)
+            .apply(functions)
+            .apply([self.value(initial)?, self.value(array)?])
             .apply(acceptors);
         self.push(scan);
         Ok(())
     }
 
+    /// The function of a map whose first argument is an element that a combinator is about to write: names for that and for the
+    /// place, the types of what it gives, and what it does.
+    fn mapped(
+        &mut self,
+        lambda: &Lambda,
+        element: &Data,
+        others: impl FnOnce(&mut Self) -> Lowering<Vec<Held>>,
+    ) -> Lowering<(Name, Name, Vec<Data>, Phrase)> {
+        let (x, o) = (self.fresh("x"), self.fresh("o"));
+        let place = Phrase::Var(o.clone());
+        let mut given = vec![Held::plain(element.clone(), Phrase::Var(x.clone()))];
+        given.extend(others(self)?);
+        let mut results = Vec::new();
+        let body = self.block(|this| {
+            this.bind_params(lambda, given)?;
+            let types = lambda.result.types.iter().map(|ty| this.data(ty));
+            results = types.collect::<Lowering<Vec<_>>>()?;
+            let count = results.len();
+            let places = (0..count).map(|at| component(&place, &results, at, count).0);
+            this.body_into(&lambda.body, Dest::Each(places.collect()))
+        })?;
+        Ok((x, o, results, body))
+    }
+
     pub(crate) fn filter_into(&mut self, op: &Op, acceptor: Phrase) -> Lowering<()> {
-        let lambda = function(op, self)?;
+        let (lambda, mapped) = with_output(op, self)?;
         let [array] = arguments(op, self)?;
         let (source, size, element) = self.array(&array)?;
         let (x, o) = (self.fresh("x"), self.fresh("o"));
@@ -266,12 +317,20 @@ impl Translator<'_> {
         let inner = Phrase::lam(o, PhraseType::Acc(Data::Scalar(ScalarType::Bool)), body);
         let function = Phrase::lam(x, PhraseType::Exp(element.clone()), inner);
         let prim = match op.prim {
-            Operation::Filter => Prim::FilterI(self.level(op), op.annotation.chunk),
+            Operation::Filter => Prim::FilterI(self.level(op), op.annotation.chunk, output(mapped)),
             _ => Prim::PartitionI(self.level(op), op.annotation.chunk),
         };
-        let filter = Phrase::prim(prim, vec![size], vec![element]);
-        let filter = filter.apply([function, source.data, acceptor]);
-        self.push(filter);
+        let mut datas = vec![element.clone()];
+        let mut functions = vec![function];
+        if let Some(mapped) = mapped {
+            let (x, o, results, body) = self.mapped(mapped, &element, |_| Ok(Vec::new()))?;
+            let result = together(&results);
+            let function = Phrase::lam(o, PhraseType::Acc(result.clone()), body);
+            functions.push(Phrase::lam(x, PhraseType::Exp(element), function));
+            datas.push(result);
+        }
+        let filter = Phrase::prim(prim, vec![size], datas).apply(functions);
+        self.push(filter.apply([source.data, acceptor]));
         Ok(())
     }
 
@@ -453,6 +512,22 @@ pub(crate) fn function<'o>(op: &'o Op, this: &Translator<'_>) -> Lowering<&'o La
     match op.functions.as_slice() {
         [one] => Ok(one),
         _ => bug(format!("`{}` without its function", op.prim.name()), this.span),
+    }
+}
+
+/// The function of an operation, and that of the map that has been joined to it.
+fn with_output<'o>(op: &'o Op, this: &Translator<'_>) -> Lowering<(&'o Lambda, Option<&'o Lambda>)> {
+    match op.functions.as_slice() {
+        [one] => Ok((one, None)),
+        [one, mapped] => Ok((one, Some(mapped))),
+        _ => bug(format!("`{}` without its function", op.prim.name()), this.span),
+    }
+}
+
+fn output(mapped: Option<&Lambda>) -> Output {
+    match mapped {
+        None => Output::Element,
+        Some(_) => Output::Mapped,
     }
 }
 

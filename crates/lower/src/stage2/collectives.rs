@@ -5,9 +5,10 @@ mod reduce;
 mod scan;
 
 use histogram::Histogram;
+use scan::Scan;
 
 use super::{Stage, binary, int};
-use almach_dpia::{Data, Nat, Operand, Phrase, PhraseType, Prim, Site, Space, build};
+use almach_dpia::{Data, Nat, Operand, Output, Phrase, PhraseType, Prim, Site, Space, build};
 use almach_prim::Level;
 use almach_value::{BinOp, Scalar, ScalarType, UnOp};
 
@@ -17,16 +18,20 @@ const I64: Data = Data::Scalar(ScalarType::I64);
 /// Whether stage III has a parallel mechanism for a combinator: at a level of threads, for elements without arrays. What
 /// has no chunk is grouped in order, which is no work for several.
 pub(super) fn has_mechanism(prim: &Prim, datas: &[Data]) -> bool {
-    let (Prim::ScanI(level, _, Some(_))
-    | Prim::ReduceChunksI(level, _)
-    | Prim::FilterI(level, Some(_))
-    | Prim::PartitionI(level, Some(_))
-    | Prim::ScatterI(level, ..)
-    | Prim::PermuteI(level, ..)
-    | Prim::ReduceByIndexI(level, ..)) = prim
-    else {
-        return false;
-    };
+    match prim {
+        // One pass at any level: no loop of Dpia can make a cell shorter.
+        Prim::FilterI(..) | Prim::PartitionI(..) => true,
+        Prim::ScanI(level, _, Some(_), _)
+        | Prim::ReduceChunksI(level, _)
+        | Prim::ScatterI(level, ..)
+        | Prim::PermuteI(level, ..)
+        | Prim::ReduceByIndexI(level, ..) => for_threads(*level, datas),
+        _ => false,
+    }
+}
+
+/// Whether a level is one of threads, and elements have no arrays.
+pub(crate) fn for_threads(level: Level, datas: &[Data]) -> bool {
     let threads = match level {
         Level::Par | Level::Grid(_) | Level::Group(_) => true,
         Level::Seq | Level::Vec | Level::Local(_) => false,
@@ -34,7 +39,7 @@ pub(super) fn has_mechanism(prim: &Prim, datas: &[Data]) -> bool {
     threads && datas.iter().all(is_flat)
 }
 
-fn is_flat(data: &Data) -> bool {
+pub(crate) fn is_flat(data: &Data) -> bool {
     match data {
         Data::Scalar(_) | Data::Index(_) => true,
         Data::Tuple(parts) => parts.iter().all(is_flat),
@@ -50,8 +55,9 @@ pub(super) fn expand(
     arguments: &[&Phrase],
 ) -> Option<Phrase> {
     let arity = match prim {
+        Prim::ScanI(_, _, _, Output::Mapped) => 5,
         Prim::ScanI(..) | Prim::ReduceChunksI(..) | Prim::ReduceByIndexI(..) => 4,
-        Prim::FilterI(..) | Prim::PartitionI(..) | Prim::ScatterI(..) | Prim::PermuteI(..) => 3,
+        Prim::ScatterI(..) | Prim::PermuteI(..) => 3,
         _ => return None,
     };
     if arguments.len() != arity {
@@ -63,27 +69,28 @@ pub(super) fn expand(
     let mut rest = arguments.into_iter();
     let mut next = || rest.next();
     match prim {
-        Prim::ScanI(_, kind, chunk) => {
-            let (function, start, array, out) = (next()?, next()?, next()?, next()?);
+        Prim::ScanI(_, kind, chunk, output) => {
+            let function = next()?;
+            let mapped = match output {
+                Output::Element => None,
+                Output::Mapped => Some((next()?, datas.get(1)?.clone())),
+            };
+            let (start, array, out) = (next()?, next()?, next()?);
+            let scan = Scan {
+                kind: *kind,
+                function,
+                start,
+                array,
+                written: Written { mapped, out },
+            };
             Some(match chunk {
-                None => collective.scan(*kind, function, start, array, out),
-                Some(chunk) => collective.chunked_scan(*kind, *chunk, function, start, array, out),
+                None => collective.scan(scan),
+                Some(chunk) => collective.chunked_scan(*chunk, scan),
             })
         }
         Prim::ReduceChunksI(_, chunk) => {
             let (function, start, array, out) = (next()?, next()?, next()?, next()?);
             Some(collective.reduce_chunks(*chunk, &function, start, array, out))
-        }
-        Prim::FilterI(level, _) | Prim::PartitionI(level, _) => {
-            let (function, array, out) = (next()?, next()?, next()?);
-            let both = matches!(prim, Prim::PartitionI(..));
-            Some(collective.filter(
-                *level,
-                if both { Halves::Both } else { Halves::Kept },
-                function,
-                array,
-                out,
-            ))
         }
         Prim::ScatterI(_, scalar, site) => {
             let (indices, values, var) = (next()?, next()?, next()?);
@@ -116,10 +123,17 @@ pub(super) fn expand(
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Halves {
-    Kept,
-    Both,
+/// Where a combinator's results go, and what a function makes of them first (with the type of that).
+struct Written {
+    mapped: Option<(Phrase, Data)>,
+    out: Phrase,
+}
+
+impl Written {
+    /// The type of what is written for elements of a type.
+    fn data<'d>(&'d self, element: &'d Data) -> &'d Data {
+        self.mapped.as_ref().map_or(element, |(_, data)| data)
+    }
 }
 
 struct Collective<'s> {
@@ -150,118 +164,6 @@ impl Collective<'_> {
         let name = self.stage.fresh(stem);
         let body = body(self, Phrase::Var(name.clone()));
         build::new(Space::Any, data.clone(), name, body)
-    }
-
-    /// Answers first (at the operation's level), then a count, then the elements into a cell of that size.
-    fn filter(
-        &mut self,
-        level: Level,
-        halves: Halves,
-        function: Phrase,
-        array: Phrase,
-        out: Phrase,
-    ) -> Phrase {
-        let (size, data) = (self.size.clone(), self.data.clone());
-        let flags_type = Data::array(size.clone(), BOOL);
-        self.with_new("flags", &flags_type, |this, flags| {
-            let answers = this.stage.map(
-                level,
-                size.clone(),
-                (&data, &BOOL),
-                function,
-                array.clone(),
-                flags.clone().writer(),
-            );
-            let flag = |i: &Phrase| build::idx(size.clone(), BOOL, flags.clone().reader(), i.clone());
-            let fill = this.with_new("count", &I64, |this, count| {
-                let begin = build::assign(I64, count.clone().writer(), int(0));
-                let counting = this.each(|_, i| {
-                    let more = increment(&count);
-                    build::if_then_else(flag(&i), more, build::skip())
-                });
-                let fill = this.fill(halves, &count, out, |this, kept, others| {
-                    this.each(|this, i| {
-                        let value = this.element(array, &i);
-                        let take = kept.put(&data, value.clone());
-                        let leave = others.map_or_else(build::skip, |others| others.put(&data, value));
-                        build::if_then_else(flag(&i), take, leave)
-                    })
-                });
-                build::seq_all([begin, counting, fill])
-            });
-            build::seq(answers, fill)
-        })
-    }
-
-    /// `fill` of the cell, with a position that moves through each part of it.
-    fn fill(
-        &mut self,
-        halves: Halves,
-        count: &Phrase,
-        out: Phrase,
-        body: impl FnOnce(&mut Self, Position, Option<Position>) -> Phrase,
-    ) -> Phrase {
-        let names: Vec<almach_base::Name> = match halves {
-            Halves::Kept => vec![self.stage.fresh("k")],
-            Halves::Both => vec![self.stage.fresh("k"), self.stage.fresh("l")],
-        };
-        let part = |name: &almach_base::Name| Data::array(Nat::var(name.clone()), self.data.clone());
-        let parts: Vec<Data> = names.iter().map(part).collect();
-        let held = match parts.as_slice() {
-            [one] => one.clone(),
-            _ => Data::Tuple(parts.clone()),
-        };
-        let cell = Data::Some(names.clone(), Box::new(held.clone()));
-        let contents = self.stage.fresh("contents");
-        let all = Phrase::Var(contents.clone());
-        let positions: Vec<Phrase> = names
-            .iter()
-            .map(|_| Phrase::Var(self.stage.fresh("at")))
-            .collect();
-        let mut places = names
-            .iter()
-            .zip(&positions)
-            .enumerate()
-            .map(|(at, (name, position))| Position {
-                size: Nat::var(name.clone()),
-                position: position.clone(),
-                acceptor: match parts.len() {
-                    1 => all.clone(),
-                    _ => build::tuple_acc(at, &parts, all.clone()),
-                },
-            });
-        let inner = match (places.next(), places.next()) {
-            (Some(kept), others) => body(self, kept, others),
-            _ => build::skip(),
-        };
-        let starts = positions
-            .iter()
-            .map(|position| build::assign(I64, position.clone().writer(), int(0)));
-        let mut inner = build::seq_all(starts.chain([inner]));
-        for position in positions.iter().rev() {
-            if let Phrase::Var(name) = position {
-                inner = build::new(Space::Any, I64, name.clone(), inner);
-            }
-        }
-        let mut function = Phrase::lam(contents, PhraseType::Acc(held), inner);
-        for name in names.iter().rev() {
-            function = Phrase::nat_lam(name.clone(), function);
-        }
-        let kept = count.clone().reader();
-        let others = binary(
-            BinOp::Sub,
-            ScalarType::I64,
-            build::nat_value(self.size.clone()),
-            kept.clone(),
-        );
-        let sizes = match halves {
-            Halves::Kept => vec![kept],
-            Halves::Both => vec![kept, others],
-        };
-        Phrase::prim(Prim::Fill, vec![], vec![cell])
-            .app(out)
-            .apply(sizes)
-            .app(function)
     }
 
     /// `body` with the index at `i` as an `i64`, and whether it is a cell's.
@@ -414,29 +316,6 @@ impl Collective<'_> {
             build::seq(clear, run)
         })
     }
-}
-
-/// Where the next element of a part goes.
-struct Position {
-    size: Nat,
-    position: Phrase,
-    acceptor: Phrase,
-}
-
-impl Position {
-    fn put(&self, data: &Data, value: Phrase) -> Phrase {
-        let at = build::to_index(self.size.clone(), self.position.clone().reader());
-        let place = build::idx_acc(self.size.clone(), data.clone(), self.acceptor.clone(), at);
-        build::seq(
-            build::assign(data.clone(), place, value),
-            increment(&self.position),
-        )
-    }
-}
-
-fn increment(var: &Phrase) -> Phrase {
-    let more = binary(BinOp::Add, ScalarType::I64, var.clone().reader(), int(1));
-    build::assign(I64, var.clone().writer(), more)
 }
 
 fn truth(value: bool) -> Phrase {

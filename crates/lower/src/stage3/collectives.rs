@@ -10,7 +10,7 @@
 //! | --- | --- |
 //! | `reduceChunksI` | chunks at once, their results combined in order |
 //! | `scanI` | one pass in chunks, each waits for the sum of all before it and hands on its own |
-//! | `filterI`, `partitionI` | one pass in chunks, each waits for the number of elements that come before its own |
+//! | `filterI`, `partitionI` | one pass; in chunks, each waits for the number of elements that come before its own |
 //! | `scatterI`, `permuteI` | the first iteration that takes a cell writes it; conflicts are looked at again, in order |
 //! | `reduceByIndexI` | copies of the bins, combined in order; atomic updates where any order gives the same; ranges of bins |
 
@@ -25,15 +25,19 @@ mod scatter;
 
 pub(crate) use failing::failing_procs;
 
+use filter::Filter;
+use scan::Scan;
+
 use super::expressions::index_expr;
 use super::storage::{self, LeafStep, Storage, Tree};
 use super::{Binding, Generator, Parallel, Step};
 use crate::error::Lowering;
 use crate::stage2;
 use almach_base::Name;
-use almach_dpia::{Data, Instance, Phrase, Prim, Space};
+use almach_dpia::{Data, Instance, Output, Phrase, Prim, Space};
 use almach_imp::{AtomicStep, Expr, Index, LoopMode, Order, Stmt};
 use almach_nat::Range;
+use almach_prim::{Chunk, Level};
 use almach_value::{BinOp, Scalar, ScalarType};
 use std::rc::Rc;
 
@@ -47,7 +51,9 @@ impl Generator<'_> {
             }
             _ => false,
         };
-        if self.parallel == Parallel::Inside || operator_fails {
+        let in_order = self.parallel == Parallel::Inside || operator_fails;
+        let filters = matches!(instance.prim, Prim::FilterI(..) | Prim::PartitionI(..));
+        if in_order && !filters {
             return self.reference(instance, arguments);
         }
         let (Some(size), Some(data)) = (instance.nats.first(), instance.datas.first()) else {
@@ -59,14 +65,39 @@ impl Generator<'_> {
         };
         let cells = instance.nats.get(1).map(|nat| self.size(nat));
         match (&instance.prim, arguments, cells) {
-            (Prim::ScanI(_, kind, Some(chunk)), [function, start, array, out], _) => {
-                self.chained_scan((*kind, *chunk), &of, function, start, array, out)
+            (Prim::ScanI(_, kind, Some(chunk), output), [function, mapped @ .., start, array, out], _) => {
+                let scan = Scan {
+                    kind: *kind,
+                    of: &of,
+                    function,
+                    mapped: self.mapped(*output, instance, mapped)?,
+                    array,
+                    out,
+                };
+                self.chained_scan(*chunk, &scan, start)
             }
             (Prim::ReduceChunksI(_, chunk), [function, start, array, out], _) => {
                 self.parallel_reduce(*chunk, &of, function, start, array, out)
             }
-            (Prim::FilterI(_, Some(chunk)) | Prim::PartitionI(_, Some(chunk)), [function, array, out], _) => {
-                self.chained_filter(*chunk, &of, function, array, out)
+            (Prim::FilterI(level, chunk, output), [predicate, mapped @ .., array, out], _) => {
+                let filter = Filter {
+                    of: &of,
+                    predicate,
+                    mapped: self.mapped(*output, instance, mapped)?,
+                    array,
+                    out,
+                };
+                self.filter(*level, *chunk, &filter, &instance.datas)
+            }
+            (Prim::PartitionI(level, chunk), [predicate, array, out], _) => {
+                let filter = Filter {
+                    of: &of,
+                    predicate,
+                    mapped: None,
+                    array,
+                    out,
+                };
+                self.filter(*level, *chunk, &filter, &instance.datas)
             }
             (Prim::ScatterI(_, scalar, site), [indices, values, var], Some(cells)) => {
                 self.claimed_scatter(&of, *scalar, site, cells, [indices, values, var])
@@ -79,6 +110,36 @@ impl Generator<'_> {
                 self.histogram(instance, &of, (*scalar, *parts), cells, arguments)
             }
             _ => self.bug(format!("`{}` without its arguments", instance.prim.name())),
+        }
+    }
+
+    /// What a combinator makes of its results before it writes them, and the type of that.
+    fn mapped<'p>(
+        &mut self,
+        output: Output,
+        instance: &Instance,
+        mapped: &[&'p Phrase],
+    ) -> Lowering<Option<(&'p Phrase, Data)>> {
+        match (output, mapped, instance.datas.get(1)) {
+            (Output::Element, [], _) => Ok(None),
+            (Output::Mapped, [function], Some(data)) => Ok(Some((*function, self.index_data(data)?))),
+            _ => self.bug(format!("`{}` without its arguments", instance.prim.name())),
+        }
+    }
+
+    /// All workers take part where they are free, and where there is a chunk for each and elements are scalars.
+    fn filter(
+        &mut self,
+        level: Level,
+        chunk: Option<Chunk>,
+        filter: &Filter<'_>,
+        datas: &[Data],
+    ) -> Lowering<()> {
+        match chunk {
+            Some(chunk) if self.parallel != Parallel::Inside && stage2::for_threads(level, datas) => {
+                self.chained_filter(chunk, filter)
+            }
+            _ => self.filter_in_order(filter),
         }
     }
 

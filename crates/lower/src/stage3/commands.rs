@@ -4,6 +4,8 @@ mod control;
 mod copies;
 mod variables;
 
+pub(crate) use variables::resized;
+
 use super::data::Owner;
 use super::{Binding, Generator};
 use crate::error::Lowering;

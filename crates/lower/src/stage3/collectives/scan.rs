@@ -11,9 +11,11 @@
 //!
 //! Prefixes are combined strictly from left to right, `P(c) = P(c - 1) ⊕ A(c)`, so the grouping depends on the size of a
 //! chunk and on nothing else: not on threads, not on timing. The first chunk scans from the start value, so an array
-//! of one chunk is grouped as a loop groups it.
+//! of one chunk is grouped as a loop groups it. Where a function makes something of the results, a chunk alone is scanned into
+//! memory of its own.
 
-use super::super::Generator;
+use super::super::expressions::index_expr;
+use super::super::{Binding, Generator};
 use super::{Elements, Share};
 use crate::error::Lowering;
 use almach_dpia::{Data, Phrase, ScanKind};
@@ -21,31 +23,27 @@ use almach_imp::{Index, LoopMode};
 use almach_prim::Chunk;
 
 /// What a scan is given.
-struct Scan<'p> {
-    kind: ScanKind,
-    of: &'p Elements,
-    function: &'p Phrase,
-    array: &'p Phrase,
-    out: &'p Phrase,
+pub(super) struct Scan<'p> {
+    pub(super) kind: ScanKind,
+    pub(super) of: &'p Elements,
+    pub(super) function: &'p Phrase,
+    /// What is made of an element of the result, and its type.
+    pub(super) mapped: Option<(&'p Phrase, Data)>,
+    pub(super) array: &'p Phrase,
+    pub(super) out: &'p Phrase,
+}
+
+/// Where the results of a chunk go before it is known what comes before them.
+enum Alone {
+    /// To their place.
+    InPlace,
+    /// To memory of the chunk's own, since their place takes something else.
+    Aside(Phrase),
 }
 
 impl Generator<'_> {
-    pub(super) fn chained_scan(
-        &mut self,
-        (kind, chunk): (ScanKind, Chunk),
-        of: &Elements,
-        function: &Phrase,
-        start: &Phrase,
-        array: &Phrase,
-        out: &Phrase,
-    ) -> Lowering<()> {
-        let scan = Scan {
-            kind,
-            of,
-            function,
-            array,
-            out,
-        };
+    pub(super) fn chained_scan(&mut self, chunk: Chunk, scan: &Scan<'_>, start: &Phrase) -> Lowering<()> {
+        let of = scan.of;
         let chunking = self.chunked(&of.size, Index::constant(chunk.get().into()));
         let first = self.computed_once("start", &of.data, |this, path| this.read(start, path))?;
         let prefix = self.variable("prefix", &Data::array(chunking.count.clone(), of.data.clone()));
@@ -56,19 +54,32 @@ impl Generator<'_> {
                 chunk.is_first(),
                 |this| {
                     this.assign(&of.data, &total, Vec::new(), &first, Vec::new())?;
-                    this.scan_on(&scan, &total, chunk.start.clone(), chunk.length.clone())?;
+                    this.scan_on(scan, &total, &chunk.start, chunk.length.clone(), |this, at| {
+                        this.put_result(scan, at, &total)
+                    })?;
                     this.put(of, &prefix, &chunk.number, &total)?;
                     this.publish(&flags, chunk);
                     Ok(())
                 },
                 |this| {
-                    this.local_scan(&scan, &total, chunk)?;
+                    let alone = match scan.mapped {
+                        None => Alone::InPlace,
+                        Some(_) => {
+                            let room = Data::array(chunking.elements.clone(), of.data.clone());
+                            Alone::Aside(this.variable("alone", &room))
+                        }
+                    };
+                    this.local_scan(scan, &total, chunk, &alone)?;
                     this.await_previous(&flags, chunk);
                     let before = this.written(of, &prefix, &chunk.previous())?;
                     let own = this.place_of(&prefix, &chunk.number);
-                    this.run(function, [&before, &total, &own])?;
+                    this.run(scan.function, [&before, &total, &own])?;
                     this.publish(&flags, chunk);
-                    this.add_before(&scan, &before, chunk)
+                    this.add_before(scan, &before, chunk, &alone)?;
+                    match &alone {
+                        Alone::InPlace => Ok(()),
+                        Alone::Aside(room) => this.end_variable(room),
+                    }
                 },
             )
         })?;
@@ -77,51 +88,97 @@ impl Generator<'_> {
     }
 
     /// Scans so many elements from one on; `total` holds what came before, and then their sum.
-    fn scan_on(&mut self, scan: &Scan<'_>, total: &Phrase, start: Index, count: Index) -> Lowering<()> {
+    fn scan_on(
+        &mut self,
+        scan: &Scan<'_>,
+        total: &Phrase,
+        start: &Index,
+        count: Index,
+        put: impl FnOnce(&mut Self, &Index) -> Lowering<()>,
+    ) -> Lowering<()> {
         let j = self.fresh("j");
         self.counted(j.clone(), count, LoopMode::Seq, |this| {
-            let at = start + Index::var(j);
+            let at = start + &Index::var(j);
             let element = this.element(scan.of, scan.array, &at)?;
-            if scan.kind == ScanKind::Exclusive {
-                this.put(scan.of, scan.out, &at, total)?;
+            match scan.kind {
+                ScanKind::Exclusive => {
+                    put(this, &at)?;
+                    this.advance(scan.of, scan.function, total, &element)
+                }
+                ScanKind::Inclusive => {
+                    this.advance(scan.of, scan.function, total, &element)?;
+                    put(this, &at)
+                }
             }
-            this.advance(scan.of, scan.function, total, &element)?;
-            if scan.kind == ScanKind::Inclusive {
-                this.put(scan.of, scan.out, &at, total)?;
-            }
-            Ok(())
         })
     }
 
+    /// Writes an element of the result, or what is made of it.
+    fn put_result(&mut self, scan: &Scan<'_>, at: &Index, value: &Phrase) -> Lowering<()> {
+        let Some((mapped, _)) = &scan.mapped else {
+            return self.put(scan.of, scan.out, at, value);
+        };
+        let number = self.fresh("at");
+        let at = self.simplify(at);
+        self.bindings
+            .insert(number.clone(), Binding::Scalar(index_expr(at.clone())));
+        let place = self.place_of(scan.out, &at);
+        self.run(mapped, [&Phrase::Var(number), value, &place])
+    }
+
     /// The scan of a chunk alone, which starts from its first element.
-    fn local_scan(&mut self, scan: &Scan<'_>, total: &Phrase, chunk: &Share) -> Lowering<()> {
+    fn local_scan(&mut self, scan: &Scan<'_>, total: &Phrase, chunk: &Share, alone: &Alone) -> Lowering<()> {
         let of = scan.of;
+        let put = |this: &mut Self, at: &Index| {
+            let (place, at) = alone.place(scan, chunk, at);
+            this.put(of, place, &at, total)
+        };
         let element = self.element(of, scan.array, &chunk.start)?;
         self.assign(&of.data, total, Vec::new(), &element, Vec::new())?;
         if scan.kind == ScanKind::Inclusive {
-            self.put(of, scan.out, &chunk.start, total)?;
+            put(self, &chunk.start)?;
         }
         let rest = &chunk.length - &Index::one();
-        self.scan_on(scan, total, &chunk.start + &Index::one(), rest)
+        self.scan_on(scan, total, &(&chunk.start + &Index::one()), rest, put)
     }
 
     /// Puts what comes before a chunk in front of its results.
-    fn add_before(&mut self, scan: &Scan<'_>, before: &Phrase, chunk: &Share) -> Lowering<()> {
+    fn add_before(&mut self, scan: &Scan<'_>, before: &Phrase, chunk: &Share, alone: &Alone) -> Lowering<()> {
         let of = scan.of;
         let skipped = match scan.kind {
             ScanKind::Inclusive => Index::zero(),
             // The first result is what comes before; there is nothing to add it to.
             ScanKind::Exclusive => {
-                self.put(of, scan.out, &chunk.start, before)?;
+                self.put_result(scan, &chunk.start, before)?;
                 Index::one()
             }
         };
         let j = self.fresh("j");
         self.counted(j.clone(), &chunk.length - &skipped, LoopMode::Seq, |this| {
             let at = &chunk.start + &skipped + Index::var(j);
-            let local = this.written(of, scan.out, &at)?;
-            let place = this.place_of(scan.out, &at);
-            this.run(scan.function, [before, &local, &place])
+            let (from, from_at) = alone.place(scan, chunk, &at);
+            let local = this.written(of, from, &from_at)?;
+            match alone {
+                Alone::InPlace => {
+                    let place = this.place_of(scan.out, &at);
+                    this.run(scan.function, [before, &local, &place])
+                }
+                Alone::Aside(_) => {
+                    let all = this.variable("all", &of.data);
+                    this.run(scan.function, [before, &local, &all])?;
+                    this.put_result(scan, &at, &all)
+                }
+            }
         })
+    }
+}
+
+impl Alone {
+    /// Where the result of a chunk alone at that place of the whole array is.
+    fn place<'p>(&'p self, scan: &'p Scan<'_>, chunk: &Share, at: &Index) -> (&'p Phrase, Index) {
+        match self {
+            Alone::InPlace => (scan.out, at.clone()),
+            Alone::Aside(room) => (room, at - &chunk.start),
+        }
     }
 }

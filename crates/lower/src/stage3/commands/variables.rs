@@ -299,7 +299,7 @@ impl Generator<'_> {
 }
 
 /// The same buffers with the sizes of another type of the same form.
-fn resized(tree: &Tree, data: &Data) -> Tree {
+pub(crate) fn resized(tree: &Tree, data: &Data) -> Tree {
     match (tree, data) {
         (Tree::Array(_, element), Data::Array(size, inner)) => {
             Tree::Array(size.clone(), Box::new(resized(element, inner)))
