@@ -140,7 +140,7 @@ const REJECTED: &[(&str, &str, &str, &str)] = &[
         "scanI with a map of its results that writes outside",
         "DPIA-06",
         "`b`",
-        r"scanI<par,inclusive,mapped>[n]{f32}{f32} (\x: exp[f32]. \y: exp[f32]. \o: acc[f32]. o := {f32} x) (\i: exp[idx[n]]. \x: exp[f32]. \o: acc[f32]. b := {f32} x) e xs out",
+        r"scanI<par,inclusive,mapped>[n]{f32}{f32} (\x: exp[f32]. \y: exp[f32]. \o: acc[f32]. o := {f32} x) (\i: exp[idx[n]]. \z: exp[f32]. \p: acc[f32]. b := {f32} z) e xs out",
     ),
     (
         "filterI with a predicate that counts",

@@ -132,7 +132,7 @@ fn what_is_written_can_be_mapped() {
       /\n: nat. \xs: exp[n.f32]. \out: acc[n.i64].
         scanI<par,inclusive,2,mapped>[n]{f32}{i64}
           (\x: exp[f32]. \y: exp[f32]. \o: acc[f32]. o := {f32} (add<f32> x y))
-          (\i: exp[idx[n]]. \x: exp[f32]. \o: acc[i64]. o := {i64} (add<i64> (ofIndex[n] i) (to_i64<f32> x)))
+          (\i: exp[idx[n]]. \z: exp[f32]. \p: acc[i64]. p := {i64} (add<i64> (ofIndex[n] i) (to_i64<f32> z)))
           #10.0f32 xs out";
     assert_eq!(
         parse_program(&parse_program(scan).unwrap().to_string()),
@@ -145,7 +145,7 @@ fn what_is_written_can_be_mapped() {
     let filter = r"proc main : (n: nat) -> exp[n.f32] -> acc[some k. k.bool] ->p comm =
       /\n: nat. \xs: exp[n.f32]. \out: acc[some k. k.bool].
         filterI<seq,mapped>[n]{f32}{bool} (\x: exp[f32]. \o: acc[bool]. o := {bool} (gt<f32> x #1.5f32))
-          (\x: exp[f32]. \o: acc[bool]. o := {bool} (gt<f32> x #2.5f32)) xs out";
+          (\z: exp[f32]. \p: acc[bool]. p := {bool} (gt<f32> z #2.5f32)) xs out";
     let found = run_one(filter, &[3], &[floats(&[2.0, 1.0, 3.0])]).unwrap();
     let values: Vec<Scalar> = found.into_iter().map(|(_, scalar)| scalar).collect();
     assert!(

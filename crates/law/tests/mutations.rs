@@ -287,17 +287,23 @@ const MISTAKES: &[Mistake] = &[
     ),
     mistake(
         Loops,
-        "kept",
-        "a filter does not move its end",
-        &[("at.1 := {i64} add<i64> at.2 #1i64", "skip")],
-    ),
-    mistake(
-        Loops,
         "put",
         "what was written is not remembered",
         &[("idxAcc[4]{bool} seen.1 (toIndex[4] j) := {bool} #true", "skip")],
     ),
     // Stage III: flat memory.
+    mistake(
+        Imp,
+        "kept",
+        "a filter does not move its end",
+        &[("k = k + to_i64(keep)", "k = k")],
+    ),
+    mistake(
+        Imp,
+        "kept",
+        "a filter moves its end for every element",
+        &[("k = k + to_i64(keep)", "k = k + 1i64")],
+    ),
     mistake(
         Imp,
         "dot",

@@ -1,281 +1,240 @@
-//! A tree to a program of Almach.
+//! A tree to a program of Almach: every value gets a shape, which says where a `map` stands, and functions are expanded where they
+//! are called.
 
-use crate::functions::{REDUCED, SCALAR};
-use crate::syntax::{Kind, Node, Param};
-use crate::{Wrong, wrong};
+use crate::Wrong;
+use crate::syntax::{Kind, Node, Param, parse};
 use almach::ScalarType;
 use almach::build::{self, Expr, Module, Operator, Sizes, Ty, call, lambda, let_, var};
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// What a value is. It decides where a `map` stands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Shape {
-    pub extent: Extent,
-    pub element: Element,
+/// What is defined in the language itself.
+const PRELUDE: &str = "
+    mean <- function(x) sum(x) / length(x)
+    var <- function(x) { d <- x - mean(x); sum(d * d) / (length(x) - 1) }
+    sd <- function(x) sqrt(var(x))
+    seq_along <- function(x) 1:length(x)
+";
+
+/// Functions of one number, on every element of a vector.
+const SCALAR: &[&str] = &[
+    "abs", "cos", "exp", "floor", "ceiling", "log", "round", "sin", "sqrt", "tan", "tanh",
+];
+
+/// Functions of a vector of numbers, and what they give.
+const WHOLE: &[(&str, &str, Shape)] = &[
+    ("sum", "sum", NUMBER),
+    ("prod", "product", NUMBER),
+    ("min", "minimum", NUMBER),
+    ("max", "maximum", NUMBER),
+    ("rev", "reverse", NUMBERS),
+    ("sort", "sort", NUMBERS),
+];
+
+/// Operators, what they take and what they give.
+const OPERATORS: &[(&str, Operator, Shape, Shape)] = &[
+    ("+", Operator::Add, NUMBER, NUMBER),
+    ("-", Operator::Sub, NUMBER, NUMBER),
+    ("*", Operator::Mul, NUMBER, NUMBER),
+    ("/", Operator::Div, NUMBER, NUMBER),
+    ("^", Operator::Pow, NUMBER, NUMBER),
+    ("==", Operator::Equal, NUMBER, LOGICAL),
+    ("!=", Operator::NotEqual, NUMBER, LOGICAL),
+    ("<", Operator::Less, NUMBER, LOGICAL),
+    ("<=", Operator::LessEqual, NUMBER, LOGICAL),
+    (">", Operator::Greater, NUMBER, LOGICAL),
+    (">=", Operator::GreaterEqual, NUMBER, LOGICAL),
+    ("&", Operator::And, LOGICAL, LOGICAL),
+    ("|", Operator::Or, LOGICAL, LOGICAL),
+];
+
+/// How deep calls may be expanded: the language has no recursion.
+const DEPTH: usize = 100;
+
+/// What a value is.
+#[derive(Clone, Copy, PartialEq)]
+struct Shape {
+    many: bool,
+    logical: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Extent {
-    One,
-    Many,
-}
+const NUMBER: Shape = Shape {
+    many: false,
+    logical: false,
+};
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Element {
-    Number,
-    Logical,
-}
+const LOGICAL: Shape = Shape {
+    many: false,
+    logical: true,
+};
+
+const NUMBERS: Shape = NUMBER.many();
 
 impl Shape {
-    pub const NUMBER: Shape = Shape {
-        extent: Extent::One,
-        element: Element::Number,
-    };
+    const fn one(self) -> Shape {
+        Shape { many: false, ..self }
+    }
 
-    fn many(element: Element) -> Shape {
-        Shape {
-            extent: Extent::Many,
-            element,
-        }
+    const fn many(self) -> Shape {
+        Shape { many: true, ..self }
     }
 
     fn ty(self) -> Ty {
-        let element = match self.element {
-            Element::Number => Ty::F64,
-            Element::Logical => Ty::BOOL,
-        };
-        match self.extent {
-            Extent::One => element,
-            Extent::Many => Ty::jagged(element),
-        }
+        let element = if self.logical { Ty::BOOL } else { Ty::F64 };
+        if self.many { Ty::jagged(element) } else { element }
     }
 }
 
 /// An expression of Almach with its shape.
 #[derive(Clone)]
-pub struct Typed {
-    pub expr: Expr,
-    pub shape: Shape,
+struct Typed {
+    expr: Expr,
+    shape: Shape,
 }
 
 /// What a name stands for.
 #[derive(Clone)]
 enum Meaning {
-    Value { name: String, shape: Shape },
+    Value(String, Shape),
     Function(Rc<Closure>),
 }
 
 /// A function with what its names stand for where it is written.
 struct Closure {
     params: Vec<Param>,
-    body: Node,
+    body: Rc<Node>,
     scope: Scope,
+    from: From,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum From {
+    Program,
+    Prelude,
 }
 
 type Scope = HashMap<String, Meaning>;
 type Made<T> = Result<T, Wrong>;
 
-/// How deep calls may be expanded: the language has no recursion.
-const DEPTH: usize = 100;
-
-pub fn program(name: &str, text: &str, functions: &[(String, Node)]) -> Made<Module> {
-    let mut scope = Scope::new();
-    for (name, node) in functions {
-        // Functions see those before them.
-        let Kind::Function(params, body) = &node.kind else {
-            return wrong(
-                &node.place,
-                format!("`{name}` is not a function: write `{name} <- function(x) …`"),
-            );
-        };
-        let closure = Closure {
-            params: params.clone(),
-            body: (**body).clone(),
-            scope: scope.clone(),
-        };
-        scope.insert(name.clone(), Meaning::Function(Rc::new(closure)));
-    }
-    let Some(Meaning::Function(main)) = scope.get("main") else {
-        return wrong(&(0..0), "there is no `main`");
+pub fn program(name: &str, text: &str) -> Made<Module> {
+    let mut compiler = Compiler {
+        names: Cell::new(0),
+        depth: 0,
+        place: 0..0,
+        from: From::Prelude,
     };
-    let shapes: Vec<Shape> = main
-        .params
-        .iter()
-        .map(|param| match param.is_number {
-            true => Shape::NUMBER,
-            false => Shape::many(Element::Number),
-        })
-        .collect();
-    let mut compiler = Compiler { names: 0, depth: 0 };
-    let values = main
-        .params
-        .iter()
-        .zip(&shapes)
-        .map(|(param, shape)| Meaning::Value {
-            name: param.name.replace('.', "_") + "_in",
-            shape: *shape,
-        });
-    let values: Vec<Meaning> = values.collect();
-    let params: Vec<(String, Ty)> = values
-        .iter()
-        .filter_map(|value| match value {
-            Meaning::Value { name, shape } if shape.extent == Extent::Many => {
-                Some((name.clone(), Ty::array(Ty::F64)))
-            }
-            Meaning::Value { name, shape } => Some((name.clone(), shape.ty())),
-            Meaning::Function(_) => None,
-        })
-        .collect();
-    let result = compiler.expand(main, values, &main.body.place)?;
+    let mut scope = Scope::new();
+    compiler.functions(&parse(PRELUDE)?, &mut scope)?;
+    compiler.from = From::Program;
+    compiler.functions(&parse(text)?, &mut scope)?;
+    let Some(Meaning::Function(main)) = scope.get("main") else {
+        return compiler.wrong("there is no `main`");
+    };
+    let (mut params, mut values) = (Vec::new(), Vec::new());
+    for param in &main.params {
+        let name = param.name.replace('.', "_") + "_in";
+        let (shape, ty) = match param.is_number {
+            true => (NUMBER, Ty::F64),
+            false => (NUMBERS, Ty::array(Ty::F64)),
+        };
+        params.push((name.clone(), ty));
+        values.push(Meaning::Value(name, shape));
+    }
+    let result = compiler.expand(main, values)?;
     let module = Module::new(name).source(text).sizes(Sizes::WhenRun);
     Ok(module.entry("main", params, result.shape.ty(), result.expr))
 }
 
-pub struct Compiler {
-    names: usize,
+struct Compiler {
+    names: Cell<usize>,
     depth: usize,
+    /// What is being compiled; of the prelude, where it is called.
+    place: Range<usize>,
+    from: From,
 }
 
 impl Compiler {
-    pub fn fresh(&mut self, hint: &str) -> String {
-        self.names += 1;
-        format!("{}_{}", hint.replace('.', "_").to_lowercase(), self.names)
+    fn wrong<T>(&self, message: impl Into<String>) -> Made<T> {
+        let place = self.place.clone();
+        Err(Wrong {
+            message: message.into(),
+            place,
+        })
+    }
+
+    fn fresh(&self, hint: &str) -> String {
+        self.names.set(self.names.get() + 1);
+        format!("{}_{}", hint.replace('.', "_").to_lowercase(), self.names.get())
+    }
+
+    /// Definitions of functions; each sees those before it.
+    fn functions(&mut self, functions: &[(String, Node)], scope: &mut Scope) -> Made<()> {
+        for (name, node) in functions {
+            self.place = node.place.clone();
+            let Kind::Function(..) = &node.kind else {
+                return self.wrong(format!(
+                    "`{name}` is not a function: write `{name} <- function(x) …`"
+                ));
+            };
+            let closure = self.function(node, scope)?;
+            scope.insert(name.clone(), Meaning::Function(closure));
+        }
+        self.place = 0..0;
+        Ok(())
     }
 
     fn expr(&mut self, node: &Node, scope: &Scope) -> Made<Typed> {
-        let typed = match &node.kind {
-            Kind::Number(value) => Typed {
-                expr: build::float(*value, ScalarType::F64),
-                shape: Shape::NUMBER,
-            },
-            Kind::Logical(value) => Typed {
-                expr: build::boolean(*value),
-                shape: Shape {
-                    extent: Extent::One,
-                    element: Element::Logical,
-                },
-            },
+        let here = match self.from {
+            From::Program => node.place.clone(),
+            From::Prelude => self.place.clone(),
+        };
+        let around = std::mem::replace(&mut self.place, here.clone());
+        let Typed { expr, shape } = match &node.kind {
+            Kind::Number(value) => typed(float(*value), NUMBER),
+            Kind::Logical(value) => typed(build::boolean(*value), LOGICAL),
             Kind::Name(name) => match scope.get(name) {
-                Some(Meaning::Value { name, shape }) => Typed {
-                    expr: var(name),
-                    shape: *shape,
-                },
-                Some(Meaning::Function(_)) => {
-                    return wrong(&node.place, format!("`{name}` is a function; call it"));
-                }
-                None => return wrong(&node.place, format!("`{name}` has no value here")),
+                Some(Meaning::Value(name, shape)) => typed(var(name), *shape),
+                Some(Meaning::Function(_)) => return self.wrong(format!("`{name}` is a function; call it")),
+                None => return self.wrong(format!("`{name}` has no value here")),
             },
-            Kind::Unary("!", operand) => {
-                let operand = self.expr(operand, scope)?;
-                let operand = self.logical(operand, &node.place)?;
-                self.lifted(vec![operand], Element::Logical, |mut args| !args.remove(0))
-            }
-            Kind::Unary(_, operand) => {
-                let operand = self.expr(operand, scope)?;
-                let operand = self.number(operand);
-                self.lifted(vec![operand], Element::Number, |mut args| -args.remove(0))
-            }
-            Kind::Binary(operator, left, right) => {
-                let (left, right) = (self.expr(left, scope)?, self.expr(right, scope)?);
-                self.binary(operator, left, right, &node.place)?
-            }
-            Kind::Index(vector, index) => {
-                let (vector, index) = (self.expr(vector, scope)?, self.expr(index, scope)?);
-                self.index(vector, index, &node.place)?
-            }
-            Kind::If(condition, yes, no) => {
-                let condition = self.expr(condition, scope)?;
-                let condition = self.logical(condition, &node.place)?;
-                if condition.shape.extent == Extent::Many {
-                    return wrong(
-                        &node.place,
-                        "an `if` needs one logical; `ifelse` chooses for every element",
-                    );
-                }
-                let (yes, no) = (self.expr(yes, scope)?, self.expr(no, scope)?);
-                let (yes, no) = self.alike(yes, no, &node.place)?;
-                Typed {
-                    expr: build::if_(condition.expr, yes.expr, no.expr),
-                    shape: yes.shape,
-                }
-            }
             Kind::Block(assignments, value) => self.block(assignments, value, scope)?,
-            Kind::Call(function, args) => self.call(function, args, scope, &node.place)?,
+            Kind::Call(function, args) => self.call(function, args, scope)?,
             Kind::Function(..) => {
-                return wrong(
-                    &node.place,
-                    "a function is not a value; give it to `sapply`, or name it",
-                );
+                return self.wrong("a function is not a value; give it to `sapply`, or name it");
             }
         };
-        Ok(Typed {
-            expr: typed.expr.at(node.place.clone()),
-            ..typed
-        })
+        self.place = around;
+        Ok(typed(expr.at(here), shape))
     }
 
     fn block(&mut self, assignments: &[(String, Node)], value: &Node, scope: &Scope) -> Made<Typed> {
         let mut scope = scope.clone();
         let mut bound = Vec::new();
         for (name, node) in assignments {
-            if let Kind::Function(params, body) = &node.kind {
-                let closure = Closure {
-                    params: params.clone(),
-                    body: (**body).clone(),
-                    scope: scope.clone(),
-                };
-                scope.insert(name.clone(), Meaning::Function(Rc::new(closure)));
-                continue;
-            }
-            let value = self.expr(node, &scope)?;
-            let own = self.fresh(name);
-            let meaning = Meaning::Value {
-                name: own.clone(),
-                shape: value.shape,
-            };
+            let meaning = self.meaning(node, name, &scope, &mut bound)?;
             scope.insert(name.clone(), meaning);
-            bound.push((own, value.expr));
         }
         let value = self.expr(value, &scope)?;
-        let expr = bound
-            .into_iter()
-            .rev()
-            .fold(value.expr, |body, (name, value)| let_(name, value, body));
-        Ok(Typed { expr, ..value })
+        Ok(typed(bind(bound, value.expr), value.shape))
     }
 
-    /// A call of a function of the language, or of the program.
-    fn call(&mut self, function: &Node, args: &[Node], scope: &Scope, place: &Range<usize>) -> Made<Typed> {
-        if let Kind::Name(name) = &function.kind
-            && !scope.contains_key(name)
-        {
-            return self.built_in(name, args, scope, place);
+    /// What an expression stands for: a function, or a value under a name of its own.
+    fn meaning(
+        &mut self,
+        node: &Node,
+        hint: &str,
+        scope: &Scope,
+        bound: &mut Vec<(String, Expr)>,
+    ) -> Made<Meaning> {
+        if let Ok(function) = self.function(node, scope) {
+            return Ok(Meaning::Function(function));
         }
-        let closure = self.function(function, scope)?;
-        let mut values = Vec::new();
-        let mut bound = Vec::new();
-        for arg in args {
-            // A function may be passed on.
-            if let Ok(function) = self.function(arg, scope) {
-                values.push(Meaning::Function(function));
-                continue;
-            }
-            let value = self.expr(arg, scope)?;
-            let name = self.fresh("arg");
-            values.push(Meaning::Value {
-                name: name.clone(),
-                shape: value.shape,
-            });
-            bound.push((name, value.expr));
-        }
-        let result = self.expand(&closure, values, place)?;
-        let expr = bound
-            .into_iter()
-            .rev()
-            .fold(result.expr, |body, (name, value)| let_(name, value, body));
-        Ok(Typed { expr, ..result })
+        let value = self.expr(node, scope)?;
+        let name = self.fresh(hint);
+        bound.push((name.clone(), value.expr));
+        Ok(Meaning::Value(name, value.shape))
     }
 
     /// The function that an expression is.
@@ -283,209 +242,226 @@ impl Compiler {
         match &node.kind {
             Kind::Function(params, body) => Ok(Rc::new(Closure {
                 params: params.clone(),
-                body: (**body).clone(),
+                body: Rc::clone(body),
                 scope: scope.clone(),
+                from: self.from,
             })),
             Kind::Name(name) => match scope.get(name) {
                 Some(Meaning::Function(closure)) => Ok(Rc::clone(closure)),
-                _ => wrong(&node.place, format!("`{name}` is not a function")),
+                _ => self.wrong(format!("`{name}` is not a function")),
             },
-            _ => wrong(&node.place, "this is not a function"),
+            _ => self.wrong("this is not a function"),
         }
     }
 
     /// The body of a function where it is called.
-    fn expand(&mut self, closure: &Closure, values: Vec<Meaning>, place: &Range<usize>) -> Made<Typed> {
-        if closure.params.len() != values.len() {
-            let (wanted, found) = (closure.params.len(), values.len());
-            return wrong(
-                place,
-                format!("this function takes {wanted} arguments, and {found} came"),
-            );
+    fn expand(&mut self, closure: &Closure, values: Vec<Meaning>) -> Made<Typed> {
+        let (wanted, found) = (closure.params.len(), values.len());
+        if wanted != found {
+            return self.wrong(format!(
+                "this function takes {wanted} arguments, and {found} came"
+            ));
         }
         self.depth += 1;
         if self.depth > DEPTH {
-            return wrong(place, format!("calls go {DEPTH} deep here"));
+            return self.wrong(format!("calls go {DEPTH} deep here"));
         }
         let mut scope = closure.scope.clone();
         scope.extend(closure.params.iter().map(|param| param.name.clone()).zip(values));
+        let around = std::mem::replace(&mut self.from, closure.from);
         let result = self.expr(&closure.body, &scope);
+        self.from = around;
         self.depth -= 1;
         result
     }
 
-    fn built_in(&mut self, name: &str, args: &[Node], scope: &Scope, place: &Range<usize>) -> Made<Typed> {
-        match (name, args) {
-            ("sapply", [vector, function]) => self.sapply(vector, function, scope),
+    /// A call of a function of the program, or of the language.
+    fn call(&mut self, function: &Node, args: &[Node], scope: &Scope) -> Made<Typed> {
+        let known = match &function.kind {
+            Kind::Name(name) if !scope.contains_key(name) => name.as_str(),
+            _ => {
+                let closure = self.function(function, scope)?;
+                let mut bound = Vec::new();
+                let values = args.iter().map(|arg| self.meaning(arg, "arg", scope, &mut bound));
+                let values = values.collect::<Made<Vec<Meaning>>>()?;
+                let result = self.expand(&closure, values)?;
+                return Ok(typed(bind(bound, result.expr), result.shape));
+            }
+        };
+        match (known, args) {
+            ("sapply", [vector, function]) => {
+                let vector = self.vector(vector, scope)?;
+                let (lambda, shape) = self.applied(function, &[vector.shape.one()], scope)?;
+                Ok(typed(call("map", [lambda, vector.expr]), shape.many()))
+            }
             ("Filter", [function, vector]) => {
                 let vector = self.vector(vector, scope)?;
-                let (param, body) = self.function_of_one(function, vector.shape.element, scope)?;
-                let body = self.logical(body, &function.place)?;
-                Ok(Typed {
-                    expr: call("filter", [lambda([param], body.expr), vector.expr]),
-                    shape: vector.shape,
-                })
+                let (lambda, shape) = self.applied(function, &[vector.shape.one()], scope)?;
+                let kept = self.logical(&typed(lambda, shape))?;
+                Ok(typed(call("filter", [kept.expr, vector.expr]), vector.shape))
             }
-            ("Reduce", [function, vector, first]) => self.reduce(function, vector, first, scope),
+            // From left to right: the function need not be associative.
+            ("Reduce", [function, vector, first]) => {
+                let (vector, first) = (self.vector(vector, scope)?, self.expr(first, scope)?);
+                let shapes = [first.shape, vector.shape.one()];
+                let (lambda, shape) = self.applied(function, &shapes, scope)?;
+                if shape != first.shape {
+                    return self.wrong("this function must give what `Reduce` starts with");
+                }
+                Ok(typed(call("reduceSeq", [lambda, first.expr, vector.expr]), shape))
+            }
             _ => {
-                let values: Made<Vec<Typed>> = args.iter().map(|arg| self.expr(arg, scope)).collect();
-                self.known(name, values?, place)
+                let values = args.iter().map(|arg| self.expr(arg, scope));
+                let values = values.collect::<Made<Vec<Typed>>>()?;
+                self.known(known, &values)
             }
         }
     }
 
     fn vector(&mut self, node: &Node, scope: &Scope) -> Made<Typed> {
         let value = self.expr(node, scope)?;
-        match value.shape.extent {
-            Extent::Many => Ok(value),
-            Extent::One => wrong(&node.place, "expected a vector"),
+        self.many(&value)?;
+        Ok(value)
+    }
+
+    fn many<'v>(&self, value: &'v Typed) -> Made<&'v Typed> {
+        match value.shape.many {
+            true => Ok(value),
+            false => self.wrong("expected a vector, found one value; `c(x)` makes a vector of it"),
         }
     }
 
-    fn function_of_one(&mut self, function: &Node, element: Element, scope: &Scope) -> Made<(String, Typed)> {
+    /// A function of values of these shapes, as one of Almach, and the shape of the one value that it gives.
+    fn applied(&mut self, function: &Node, shapes: &[Shape], scope: &Scope) -> Made<(Expr, Shape)> {
         let closure = self.function(function, scope)?;
-        let name = self.fresh("element");
-        let shape = Shape {
-            extent: Extent::One,
-            element,
-        };
-        let value = Meaning::Value {
-            name: name.clone(),
-            shape,
-        };
-        let body = self.expand(&closure, vec![value], &function.place)?;
-        match body.shape.extent {
-            Extent::One => Ok((name, body)),
-            Extent::Many => wrong(
-                &function.place,
-                "this function gives a vector; vectors hold numbers and logicals",
-            ),
+        let names: Vec<String> = shapes.iter().map(|_| self.fresh("element")).collect();
+        let values = names.iter().cloned().zip(shapes);
+        let values = values.map(|(name, shape)| Meaning::Value(name, *shape));
+        let body = self.expand(&closure, values.collect())?;
+        match body.shape.many {
+            false => Ok((lambda(names, body.expr), body.shape)),
+            true => self.wrong("this function gives a vector; vectors hold numbers and logicals"),
         }
     }
 
-    fn sapply(&mut self, vector: &Node, function: &Node, scope: &Scope) -> Made<Typed> {
-        let vector = self.vector(vector, scope)?;
-        let (param, body) = self.function_of_one(function, vector.shape.element, scope)?;
-        Ok(Typed {
-            shape: Shape::many(body.shape.element),
-            expr: call("map", [lambda([param], body.expr), vector.expr]),
-        })
+    /// A function of the language on values.
+    fn known(&self, name: &str, args: &[Typed]) -> Made<Typed> {
+        let operator = OPERATORS.iter().find(|(known, ..)| *known == name);
+        let whole = WHOLE.iter().find(|(known, ..)| *known == name);
+        match (name, args) {
+            ("-", [x]) => Ok(self.lifted([self.number(x)], NUMBER, |[x]| -x)),
+            ("!", [x]) => Ok(self.lifted([self.logical(x)?], LOGICAL, |[x]| !x)),
+            ("any" | "all", [x]) => {
+                let logicals = self.logical(self.many(x)?)?;
+                let found = call(name, [lambda(["x"], var("x")), logicals.expr]);
+                Ok(typed(found, LOGICAL))
+            }
+            ("length", [x]) => Ok(typed(
+                call("f64", [call("length", [self.many(x)?.expr.clone()])]),
+                NUMBER,
+            )),
+            ("cumsum", [x]) => {
+                let numbers = self.number(self.many(x)?).expr;
+                let sums = call("scan", [build::operator(Operator::Add), float(0.0), numbers]);
+                Ok(typed(sums, NUMBER.many()))
+            }
+            (_, [x]) if SCALAR.contains(&name) => {
+                let almach = if name == "ceiling" { "ceil" } else { name };
+                Ok(self.lifted([self.number(x)], NUMBER, |args| call(almach, args)))
+            }
+            (_, [x]) if let Some((_, almach, shape)) = whole => {
+                let numbers = self.number(self.many(x)?).expr;
+                Ok(typed(call(almach, [numbers]), *shape))
+            }
+            (_, [a, b]) if let Some((_, operator, takes, gives)) = operator => {
+                let operands = match *takes == LOGICAL {
+                    true => [self.logical(a)?, self.logical(b)?],
+                    false => [self.number(a), self.number(b)],
+                };
+                Ok(self.lifted(operands, *gives, |[a, b]| a.binary(*operator, b)))
+            }
+            // It has the sign of the divisor.
+            ("%%", [a, b]) => Ok(self.lifted([self.number(a), self.number(b)], NUMBER, |[a, b]| {
+                a.clone() - b.clone() * call("floor", [a / b])
+            })),
+            ("%*%", [a, b]) => {
+                let products = self.known("*", &[a.clone(), b.clone()])?;
+                self.known("sum", &[products])
+            }
+            (":", [from, to]) => self.range(from, to),
+            ("[", [vector, _]) if !vector.shape.many => self.wrong("only vectors have elements"),
+            ("[", [vector, index]) => self.index(vector, index),
+            ("rep", [value, count]) if !value.shape.many && count.shape == NUMBER => {
+                let count = call("i64", [count.expr.clone()]);
+                Ok(typed(
+                    call("replicate", [count, value.expr.clone()]),
+                    value.shape.many(),
+                ))
+            }
+            ("rep", _) => self.wrong("`rep(x, n)` repeats one value a number of times"),
+            ("if", [condition, yes, no]) => {
+                let condition = self.logical(condition)?;
+                if condition.shape.many {
+                    return self.wrong("an `if` needs one logical; `ifelse` chooses for every element");
+                }
+                if yes.shape.many != no.shape.many {
+                    return self.wrong("one of these is a vector and one is not");
+                }
+                let [yes, no] = self.alike([yes, no]);
+                Ok(typed(build::if_(condition.expr, yes.expr, no.expr), yes.shape))
+            }
+            ("ifelse", [condition, yes, no]) => {
+                let [yes, no] = self.alike([yes, no]);
+                let (gives, args) = (yes.shape.one(), [self.logical(condition)?, yes, no]);
+                Ok(self.lifted(args, gives, |[condition, yes, no]| build::if_(condition, yes, no)))
+            }
+            ("c", [_, ..]) => {
+                let numbers = args.iter().any(|arg| arg.shape.one() == NUMBER);
+                let shape = if numbers { NUMBER } else { LOGICAL };
+                let parts = args.iter().map(|arg| {
+                    let part = if numbers { self.number(arg) } else { arg.clone() };
+                    if part.shape.many {
+                        part.expr
+                    } else {
+                        build::array([part.expr])
+                    }
+                });
+                let whole = parts.reduce(|whole, part| whole.binary(Operator::Concat, part));
+                Ok(typed(whole.unwrap_or_else(|| build::array([])), shape.many()))
+            }
+            _ => self.unknown(name),
+        }
     }
 
-    /// The function is applied from left to right; it need not be associative.
-    fn reduce(&mut self, function: &Node, vector: &Node, first: &Node, scope: &Scope) -> Made<Typed> {
-        let closure = self.function(function, scope)?;
-        let vector = self.vector(vector, scope)?;
-        let first = self.expr(first, scope)?;
-        let names = [self.fresh("so_far"), self.fresh("element")];
-        let element = Shape {
-            extent: Extent::One,
-            ..vector.shape
-        };
-        let values = names
-            .iter()
-            .zip([first.shape, element])
-            .map(|(name, shape)| Meaning::Value {
-                name: name.clone(),
-                shape,
-            });
-        let body = self.expand(&closure, values.collect(), &function.place)?;
-        if body.shape != first.shape || first.shape.extent == Extent::Many {
-            return wrong(
-                &function.place,
-                "this function must give what `Reduce` starts with: one number or logical",
-            );
-        }
-        Ok(Typed {
-            expr: call("reduceSeq", [lambda(names, body.expr), first.expr, vector.expr]),
-            shape: first.shape,
-        })
-    }
-
-    fn index(&mut self, vector: Typed, index: Typed, place: &Range<usize>) -> Made<Typed> {
-        if vector.shape.extent == Extent::One {
-            return wrong(place, "only vectors have elements");
-        }
+    fn index(&self, vector: &Typed, index: &Typed) -> Made<Typed> {
         let position = |number: Expr| call("i64", [number]) - build::int(1, ScalarType::I64);
-        Ok(match (index.shape.extent, index.shape.element) {
-            (Extent::One, Element::Number) => Typed {
-                expr: vector.expr.index([position(index.expr)]),
-                shape: Shape {
-                    extent: Extent::One,
-                    ..vector.shape
-                },
-            },
-            (Extent::Many, Element::Number) => {
-                let positions = call("map", [lambda(["i"], position(var("i"))), index.expr]);
-                Typed {
-                    expr: call("gather", [positions, vector.expr]),
-                    ..vector
-                }
+        let (from, at) = (vector.expr.clone(), index.expr.clone());
+        if index.shape == NUMBER {
+            return Ok(typed(from.index([position(at)]), vector.shape.one()));
+        }
+        if index.shape == LOGICAL {
+            return self.wrong("an index is a number, or a vector");
+        }
+        let elements = match index.shape.one() == NUMBER {
+            true => call(
+                "gather",
+                [call("map", [lambda(["i"], position(var("i"))), at]), from],
+            ),
+            false => {
+                let part = |at: u32| lambda(["pair"], var("pair").component(at));
+                call(
+                    "map",
+                    [part(0), call("filter", [part(1), call("zip", [from, at])])],
+                )
             }
-            (Extent::Many, Element::Logical) => {
-                let pairs = call("zip", [vector.expr, index.expr]);
-                let kept = call("filter", [lambda(["pair"], var("pair").component(1)), pairs]);
-                Typed {
-                    expr: call("map", [lambda(["pair"], var("pair").component(0)), kept]),
-                    ..vector
-                }
-            }
-            (Extent::One, Element::Logical) => return wrong(place, "an index is a number, or a vector"),
-        })
-    }
-
-    fn binary(&mut self, operator: &str, left: Typed, right: Typed, place: &Range<usize>) -> Made<Typed> {
-        let arithmetic = |operator: Operator, result: Element| (operator, Element::Number, result);
-        let (operator, operands, result) = match operator {
-            "+" => arithmetic(Operator::Add, Element::Number),
-            "-" => arithmetic(Operator::Sub, Element::Number),
-            "*" => arithmetic(Operator::Mul, Element::Number),
-            "/" => arithmetic(Operator::Div, Element::Number),
-            "^" => arithmetic(Operator::Pow, Element::Number),
-            "==" => arithmetic(Operator::Equal, Element::Logical),
-            "!=" => arithmetic(Operator::NotEqual, Element::Logical),
-            "<" => arithmetic(Operator::Less, Element::Logical),
-            "<=" => arithmetic(Operator::LessEqual, Element::Logical),
-            ">" => arithmetic(Operator::Greater, Element::Logical),
-            ">=" => arithmetic(Operator::GreaterEqual, Element::Logical),
-            "&" => (Operator::And, Element::Logical, Element::Logical),
-            "|" => (Operator::Or, Element::Logical, Element::Logical),
-            ":" => return self.range(left, right, place),
-            "%*%" => return self.dot(left, right, place),
-            _ => return Ok(self.modulo(left, right)),
         };
-        let operands = match operands {
-            Element::Number => vec![self.number(left), self.number(right)],
-            Element::Logical => vec![self.logical(left, place)?, self.logical(right, place)?],
-        };
-        Ok(self.lifted(operands, result, |mut args| {
-            let right = args.pop();
-            let left = args.pop();
-            match (left, right) {
-                (Some(left), Some(right)) => left.binary(operator, right),
-                _ => build::tuple([]),
-            }
-        }))
-    }
-
-    /// `a %% b` has the sign of `b`.
-    fn modulo(&mut self, left: Typed, right: Typed) -> Typed {
-        let operands = vec![self.number(left), self.number(right)];
-        self.lifted(operands, Element::Number, |args| match args.as_slice() {
-            [a, b] => a.clone() - b.clone() * call("floor", [a.clone() / b.clone()]),
-            _ => build::tuple([]),
-        })
-    }
-
-    fn dot(&mut self, left: Typed, right: Typed, place: &Range<usize>) -> Made<Typed> {
-        let product = self.binary("*", left, right, place)?;
-        self.known("sum", vec![product], place)
+        Ok(typed(elements, vector.shape))
     }
 
     /// `a:b` counts up or down.
-    fn range(&mut self, left: Typed, right: Typed, place: &Range<usize>) -> Made<Typed> {
-        if left.shape != Shape::NUMBER || right.shape != Shape::NUMBER {
-            return wrong(place, "`:` counts from a number to a number");
+    fn range(&self, left: &Typed, right: &Typed) -> Made<Typed> {
+        if left.shape != NUMBER || right.shape != NUMBER {
+            return self.wrong("`:` counts from a number to a number");
         }
         let (from, to) = (self.fresh("from"), self.fresh("to"));
         let distance = call("abs", [var(&to) - var(&from)]);
@@ -494,87 +470,84 @@ impl Compiler {
         let up = var(&from).binary(Operator::LessEqual, var(&to));
         let at = build::if_(up, var(&from) + step.clone(), var(&from) - step);
         let counted = call("map", [lambda(["i"], at), call("iota", [count])]);
-        Ok(Typed {
-            expr: let_(from, left.expr, let_(to, right.expr, counted)),
-            shape: Shape::many(Element::Number),
-        })
+        let ends = vec![(from, left.expr.clone()), (to, right.expr.clone())];
+        Ok(typed(bind(ends, counted), NUMBER.many()))
     }
 
     /// A logical counts as 0 or 1 where a number is needed.
-    pub fn number(&mut self, value: Typed) -> Typed {
-        match value.shape.element {
-            Element::Number => value,
-            Element::Logical => self.lifted(vec![value], Element::Number, |args| call("f64", args)),
+    fn number(&self, value: &Typed) -> Typed {
+        match value.shape.logical {
+            false => value.clone(),
+            true => self.lifted([value.clone()], NUMBER, |args| call("f64", args)),
         }
     }
 
-    pub fn logical(&self, value: Typed, place: &Range<usize>) -> Made<Typed> {
-        match value.shape.element {
-            Element::Logical => Ok(value),
-            Element::Number => wrong(
-                place,
-                "expected logicals, found numbers; compare them with something",
-            ),
+    fn logical(&self, value: &Typed) -> Made<Typed> {
+        match value.shape.logical {
+            true => Ok(value.clone()),
+            false => self.wrong("expected logicals, found numbers; compare them with something"),
         }
     }
 
-    /// Two values as one shape.
-    fn alike(&mut self, left: Typed, right: Typed, place: &Range<usize>) -> Made<(Typed, Typed)> {
-        if left.shape.extent != right.shape.extent {
-            return wrong(place, "one of these is a vector and one is not");
-        }
-        match left.shape.element == right.shape.element {
-            true => Ok((left, right)),
-            false => Ok((self.number(left), self.number(right))),
+    /// Two values of one kind.
+    fn alike(&self, values: [&Typed; 2]) -> [Typed; 2] {
+        match values.iter().all(|value| value.shape.logical) {
+            true => values.map(Typed::clone),
+            false => values.map(|value| self.number(value)),
         }
     }
 
     /// A function of single values on whole vectors: values that are vectors are mapped over, the others meet each element.
-    pub fn lifted(
-        &mut self,
-        values: Vec<Typed>,
-        element: Element,
-        function: impl FnOnce(Vec<Expr>) -> Expr,
+    fn lifted<const N: usize>(
+        &self,
+        values: [Typed; N],
+        gives: Shape,
+        function: impl FnOnce([Expr; N]) -> Expr,
     ) -> Typed {
-        let mut args = Vec::new();
         let (mut ones, mut many, mut elements) = (Vec::new(), Vec::new(), Vec::new());
-        for value in values {
+        let args = values.map(|value| {
             let name = self.fresh("x");
-            args.push(var(&name));
-            match value.shape.extent {
-                Extent::One => ones.push((name, value.expr)),
-                Extent::Many => {
+            let arg = var(&name);
+            match value.shape.many {
+                false => ones.push((name, value.expr)),
+                true => {
                     elements.push(name);
                     many.push(value.expr);
                 }
             }
-        }
+            arg
+        });
         let body = function(args);
-        let (extent, expr) = match elements.is_empty() {
-            true => (Extent::One, body),
-            false => {
-                let mut arrays = vec![lambda(elements, body)];
-                arrays.extend(many);
-                (Extent::Many, call("map", arrays))
-            }
-        };
-        Typed {
-            expr: ones
-                .into_iter()
-                .rev()
-                .fold(expr, |body, (name, value)| let_(name, value, body)),
-            shape: Shape { extent, element },
+        if elements.is_empty() {
+            return typed(bind(ones, body), gives);
         }
+        let map = call("map", [lambda(elements, body)].into_iter().chain(many));
+        typed(bind(ones, map), gives.many())
     }
 
-    /// Whether a name is known to [`Compiler::known`], for messages.
-    pub fn nearest(name: &str) -> String {
-        let known = SCALAR.iter().chain(REDUCED).map(|(name, _)| *name);
-        let near = known.filter(|known| known.starts_with(name.get(..1).unwrap_or("")));
-        let near: Vec<&str> = near.collect();
+    fn unknown<T>(&self, name: &str) -> Made<T> {
+        let known = SCALAR.iter().copied().chain(WHOLE.iter().map(|(name, ..)| *name));
+        let near: Vec<&str> = known.filter(|known| known.get(..1) == name.get(..1)).collect();
         match near.as_slice() {
-            [] => format!("there is no function `{name}`"),
-            near => format!("there is no function `{name}`; there are {}", near.join(", ")),
+            [] => self.wrong(format!("there is no function `{name}`")),
+            near => self.wrong(format!(
+                "there is no function `{name}`; there are {}",
+                near.join(", ")
+            )),
         }
     }
+}
+
+fn typed(expr: Expr, shape: Shape) -> Typed {
+    Typed { expr, shape }
+}
+
+fn float(value: f64) -> Expr {
+    build::float(value, ScalarType::F64)
+}
+
+/// Names for values around an expression.
+fn bind(bound: Vec<(String, Expr)>, body: Expr) -> Expr {
+    let bound = bound.into_iter().rev();
+    bound.fold(body, |body, (name, value)| let_(name, value, body))
 }

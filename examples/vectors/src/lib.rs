@@ -17,7 +17,6 @@
 //! decides where a `map` stands, and builds the program; functions are expanded where they are called.
 
 mod compile;
-mod functions;
 mod syntax;
 
 use std::fmt;
@@ -52,30 +51,21 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 /// A message, and the bytes it is about.
-pub(crate) struct Wrong {
+struct Wrong {
     message: String,
     place: Range<usize>,
 }
 
-pub(crate) fn wrong<T>(place: &Range<usize>, message: impl Into<String>) -> Result<T, Wrong> {
-    Err(Wrong {
-        message: message.into(),
-        place: place.clone(),
-    })
-}
-
 /// Compiles a program; `name` is what messages call it.
 pub fn compile(name: &str, text: &str) -> Result<almach::Program, Error> {
-    let module = syntax::parse(text)
-        .and_then(|functions| compile::program(name, text, &functions))
-        .map_err(|wrong| {
-            let before = text.get(..wrong.place.start).unwrap_or(text);
-            let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-            Error::Here {
-                message: wrong.message,
-                line: before.matches('\n').count() + 1,
-                column: before.get(line_start..).unwrap_or("").chars().count() + 1,
-            }
-        })?;
+    let module = compile::program(name, text).map_err(|wrong| {
+        let before = text.get(..wrong.place.start).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        Error::Here {
+            message: wrong.message,
+            line: before.matches('\n').count() + 1,
+            column: before.get(line_start..).unwrap_or("").chars().count() + 1,
+        }
+    })?;
     module.finish().map_err(Error::Almach)
 }

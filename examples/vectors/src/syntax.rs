@@ -1,31 +1,28 @@
-//! Text to a tree.
+//! Text to a tree. As in R, operators, `if` and `x[i]` are calls of functions with these names.
 
-use crate::{Wrong, wrong};
+use crate::Wrong;
 use std::ops::Range;
+use std::rc::Rc;
 
 /// An expression and the bytes it stands on.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Node {
     pub kind: Kind,
     pub place: Range<usize>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum Kind {
     Number(f64),
     Logical(bool),
     Name(String),
-    Unary(&'static str, Box<Node>),
-    Binary(&'static str, Box<Node>, Box<Node>),
     Call(Box<Node>, Vec<Node>),
-    Index(Box<Node>, Box<Node>),
-    If(Box<Node>, Box<Node>, Box<Node>),
-    Function(Vec<Param>, Box<Node>),
+    Function(Vec<Param>, Rc<Node>),
     /// Assignments, then the value.
     Block(Vec<(String, Node)>, Box<Node>),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Param {
     pub name: String,
     /// `k: number`.
@@ -34,14 +31,7 @@ pub struct Param {
 
 type Read<T> = Result<T, Wrong>;
 
-#[derive(Clone, PartialEq, Debug)]
-enum Token {
-    Number(f64),
-    Name(String),
-    Symbol(&'static str),
-    End,
-}
-
+/// The longer ones first.
 const SYMBOLS: &[&str] = &[
     "<-", "<=", ">=", "==", "!=", "%%", "%*%", "(", ")", "{", "}", "[", "]", ",", ";", ":", "+", "-", "*",
     "/", "^", "<", ">", "!", "&", "|",
@@ -62,85 +52,25 @@ const DEPTH: usize = 200;
 
 /// The functions of a program: `name <- function(…) body`.
 pub fn parse(text: &str) -> Read<Vec<(String, Node)>> {
+    let (at, depth, lines) = (0, 0, Lines::End);
     let mut parser = Parser {
         text,
-        tokens: lex(text)?,
-        at: 0,
-        depth: 0,
-        lines: Lines::End,
+        at,
+        depth,
+        lines,
     };
     let mut functions = Vec::new();
-    while *parser.peek() != Token::End {
-        if parser.eat(";") {
-            continue;
+    while parser.next() < text.len() {
+        if !parser.eat(";") {
+            functions.push(parser.assignment()?);
         }
-        let name = parser.name()?;
-        parser.expect("<-")?;
-        functions.push((name, parser.expr()?));
     }
     Ok(functions)
 }
 
-fn lex(text: &str) -> Read<Vec<(Token, Range<usize>)>> {
-    let mut tokens = Vec::new();
-    let mut at = 0;
-    while let Some(first) = text.get(at..).and_then(|rest| rest.chars().next()) {
-        let rest = text.get(at..).unwrap_or("");
-        let length = |belongs: &dyn Fn(char) -> bool| rest.find(|c: char| !belongs(c)).unwrap_or(rest.len());
-        let (token, bytes) = if first.is_whitespace() {
-            (None, first.len_utf8())
-        } else if first == '#' {
-            (None, length(&|c| c != '\n'))
-        } else if first.is_ascii_digit() {
-            let bytes = number_length(rest);
-            match rest.get(..bytes).and_then(|number| number.parse().ok()) {
-                Some(number) => (Some(Token::Number(number)), bytes),
-                None => return wrong(&(at..at + bytes), "this is not a number"),
-            }
-        } else if first.is_ascii_alphabetic() {
-            let bytes = length(&|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
-            let name = rest.get(..bytes).unwrap_or("").to_owned();
-            (Some(Token::Name(name)), bytes)
-        } else {
-            match SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol)) {
-                Some(symbol) => (Some(Token::Symbol(symbol)), symbol.len()),
-                None => {
-                    return wrong(
-                        &(at..at + first.len_utf8()),
-                        format!("`{first}` means nothing here"),
-                    );
-                }
-            }
-        };
-        tokens.extend(token.map(|token| (token, at..at + bytes)));
-        at += bytes;
-    }
-    tokens.push((Token::End, at..at));
-    Ok(tokens)
-}
-
-/// Digits, a fraction, an exponent.
-fn number_length(text: &str) -> usize {
-    let digits = |from: usize| {
-        let rest = text.get(from..).unwrap_or("");
-        from + rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())
-    };
-    let mut end = digits(0);
-    if text.get(end..).is_some_and(|rest| rest.starts_with('.')) {
-        end = digits(end + 1);
-    }
-    if text.get(end..).is_some_and(|rest| rest.starts_with(['e', 'E'])) {
-        let signed = text
-            .get(end + 1..)
-            .is_some_and(|rest| rest.starts_with(['-', '+']));
-        end = digits(end + 1 + usize::from(signed));
-    }
-    end
-}
-
 struct Parser<'t> {
     text: &'t str,
-    tokens: Vec<(Token, Range<usize>)>,
+    /// The end of what was read last.
     at: usize,
     depth: usize,
     lines: Lines,
@@ -155,73 +85,111 @@ enum Lines {
     GoOn,
 }
 
-impl Parser<'_> {
+impl<'t> Parser<'t> {
+    /// Where the next word or symbol is: behind spaces and comments.
+    fn next(&self) -> usize {
+        let mut rest = self.text.get(self.at..).unwrap_or("").trim_start();
+        while rest.starts_with('#') {
+            rest = rest.split_once('\n').map_or("", |(_, rest)| rest.trim_start());
+        }
+        self.text.len() - rest.len()
+    }
+
+    fn rest(&self) -> &'t str {
+        self.text.get(self.next()..).unwrap_or("")
+    }
+
     /// Whether an expression may go on with what comes next.
     fn goes_on(&self) -> bool {
-        let gap = self.text.get(self.end()..self.place().start).unwrap_or("");
+        let gap = self.text.get(self.at..self.next()).unwrap_or("");
         self.lines == Lines::GoOn || !gap.contains('\n')
     }
 
-    /// What is between brackets.
-    fn inside<T>(&mut self, lines: Lines, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
-        let around = std::mem::replace(&mut self.lines, lines);
-        let result = read(self);
-        self.lines = around;
-        result
-    }
-
-    fn peek(&self) -> &Token {
-        self.tokens.get(self.at).map_or(&Token::End, |(token, _)| token)
-    }
-
-    fn place(&self) -> Range<usize> {
-        self.tokens.get(self.at).map_or(0..0, |(_, place)| place.clone())
-    }
-
-    /// The end of what was read last.
-    fn end(&self) -> usize {
-        self.tokens
-            .get(self.at.saturating_sub(1))
-            .map_or(0, |(_, place)| place.end)
-    }
-
     fn eat(&mut self, symbol: &str) -> bool {
-        let found = matches!(self.peek(), Token::Symbol(next) if *next == symbol);
-        self.at += usize::from(found);
-        found
+        let found = SYMBOLS.iter().find(|known| self.rest().starts_with(**known));
+        self.eat_if(found == Some(&symbol), symbol.len())
     }
 
     fn eat_word(&mut self, word: &str) -> bool {
-        let found = matches!(self.peek(), Token::Name(next) if next == word);
-        self.at += usize::from(found);
+        self.eat_if(self.word() == word, word.len())
+    }
+
+    fn eat_if(&mut self, found: bool, length: usize) -> bool {
+        if found {
+            self.at = self.next() + length;
+        }
         found
     }
 
+    fn word(&self) -> &'t str {
+        let rest = self.rest();
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.'));
+        let word = rest.get(..end.unwrap_or(rest.len())).unwrap_or("");
+        if word.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            word
+        } else {
+            ""
+        }
+    }
+
+    fn wrong<T>(&self, message: impl Into<String>) -> Read<T> {
+        let place = self.next()..self.next();
+        Err(Wrong {
+            message: message.into(),
+            place,
+        })
+    }
+
     fn expect(&mut self, symbol: &str) -> Read<()> {
-        match self.eat(symbol) {
-            true => Ok(()),
-            false => wrong(&self.place(), format!("expected `{symbol}`")),
+        if self.eat(symbol) {
+            Ok(())
+        } else {
+            self.wrong(format!("expected `{symbol}`"))
         }
     }
 
     fn name(&mut self) -> Read<String> {
-        match self.peek().clone() {
-            Token::Name(name) if !matches!(name.as_str(), "function" | "if" | "else" | "TRUE" | "FALSE") => {
-                self.at += 1;
-                Ok(name)
-            }
-            _ => wrong(&self.place(), "expected a name"),
+        let word = self.word();
+        if !matches!(word, "" | "function" | "if" | "else" | "TRUE" | "FALSE") {
+            self.eat_word(word);
+            return Ok(word.to_owned());
         }
+        match self.rest().chars().next() {
+            Some(first)
+                if !first.is_ascii_alphanumeric() && !SYMBOLS.iter().any(|s| s.starts_with(first)) =>
+            {
+                self.wrong(format!("`{first}` means nothing here"))
+            }
+            _ => self.wrong("expected a name"),
+        }
+    }
+
+    fn assignment(&mut self) -> Read<(String, Node)> {
+        let name = self.name()?;
+        self.expect("<-")?;
+        Ok((name, self.expr()?))
     }
 
     fn expr(&mut self) -> Read<Node> {
         self.depth += 1;
         if self.depth > DEPTH {
-            return wrong(&self.place(), format!("expressions nest {DEPTH} deep here"));
+            return self.wrong(format!("expressions nest {DEPTH} deep here"));
         }
         let node = self.level(0);
         self.depth -= 1;
         node
+    }
+
+    fn call(&self, start: usize, function: &str, args: Vec<Node>) -> Node {
+        let place = start..self.at;
+        let function = Node {
+            kind: Kind::Name(function.to_owned()),
+            place: place.clone(),
+        };
+        Node {
+            kind: Kind::Call(Box::new(function), args),
+            place,
+        }
     }
 
     fn level(&mut self, level: usize) -> Read<Node> {
@@ -233,22 +201,20 @@ impl Parser<'_> {
             && let Some(operator) = operators.iter().find(|operator| self.eat(operator))
         {
             let right = self.level(level + 1)?;
-            let place = left.place.start..right.place.end;
-            let kind = Kind::Binary(operator, Box::new(left), Box::new(right));
-            left = Node { kind, place };
+            left = self.call(left.place.start, operator, vec![left, right]);
         }
         Ok(left)
     }
 
     fn unary(&mut self) -> Read<Node> {
-        let start = self.place().start;
-        let Some(operator) = ["-", "!"].into_iter().find(|operator| self.eat(operator)) else {
-            return self.power();
-        };
-        let operand = Box::new(self.level(LEVELS.len())?);
-        let place = start..operand.place.end;
-        let kind = Kind::Unary(operator, operand);
-        Ok(Node { kind, place })
+        let start = self.next();
+        match ["-", "!"].into_iter().find(|operator| self.eat(operator)) {
+            None => self.power(),
+            Some(operator) => {
+                let operand = self.level(LEVELS.len())?;
+                Ok(self.call(start, operator, vec![operand]))
+            }
+        }
     }
 
     /// `^` binds tighter than a sign before it, and groups to the right.
@@ -258,71 +224,76 @@ impl Parser<'_> {
             return Ok(base);
         }
         let exponent = self.unary()?;
-        let place = base.place.start..exponent.place.end;
-        let kind = Kind::Binary("^", Box::new(base), Box::new(exponent));
-        Ok(Node { kind, place })
+        Ok(self.call(base.place.start, "^", vec![base, exponent]))
     }
 
     fn postfix(&mut self) -> Read<Node> {
         let mut node = self.primary()?;
-        loop {
-            if !self.goes_on() {
-                return Ok(node);
-            }
-            let kind = if self.eat("(") {
-                let args = self.inside(Lines::GoOn, |parser| parser.list(")", Parser::expr))?;
-                Kind::Call(Box::new(node.clone()), args)
+        while self.goes_on() {
+            let start = node.place.start;
+            if self.eat("(") {
+                let args = self.list(Parser::expr)?;
+                let kind = Kind::Call(Box::new(node), args);
+                node = Node {
+                    kind,
+                    place: start..self.at,
+                };
             } else if self.eat("[") {
-                let index = self.inside(Lines::GoOn, Parser::expr)?;
-                self.expect("]")?;
-                Kind::Index(Box::new(node.clone()), Box::new(index))
+                let index = self.inside("]", Parser::expr)?;
+                node = self.call(start, "[", vec![node, index]);
             } else {
-                return Ok(node);
-            };
-            let place = node.place.start..self.end();
-            node = Node { kind, place };
+                break;
+            }
         }
+        Ok(node)
+    }
+
+    /// What is between brackets, where the ends of lines mean nothing.
+    fn inside<T>(&mut self, close: &str, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
+        let around = std::mem::replace(&mut self.lines, Lines::GoOn);
+        let result = read(self)?;
+        self.lines = around;
+        self.expect(close)?;
+        Ok(result)
     }
 
     /// Things between commas, up to a bracket.
-    fn list<T>(&mut self, close: &str, one: impl Fn(&mut Self) -> Read<T>) -> Read<Vec<T>> {
-        let mut items = Vec::new();
-        if self.eat(close) {
-            return Ok(items);
+    fn list<T>(&mut self, one: impl Fn(&mut Self) -> Read<T>) -> Read<Vec<T>> {
+        if self.eat(")") {
+            return Ok(Vec::new());
         }
-        loop {
-            items.push(one(self)?);
-            if self.eat(close) {
-                return Ok(items);
+        self.inside(")", |parser| {
+            let mut items = vec![one(parser)?];
+            while parser.eat(",") {
+                items.push(one(parser)?);
             }
-            self.expect(",")?;
-        }
+            Ok(items)
+        })
     }
 
     fn primary(&mut self) -> Read<Node> {
-        let start = self.place().start;
-        let kind = if let Token::Number(number) = *self.peek() {
-            self.at += 1;
-            Kind::Number(number)
+        let start = self.next();
+        let kind = if self.rest().starts_with(|c: char| c.is_ascii_digit()) {
+            Kind::Number(self.number()?)
         } else if self.eat("(") {
-            let inner = self.inside(Lines::GoOn, Parser::expr)?;
-            self.expect(")")?;
-            inner.kind
+            self.inside(")", Parser::expr)?.kind
         } else if self.eat("{") {
-            self.inside(Lines::End, Parser::block)?
+            let around = std::mem::replace(&mut self.lines, Lines::End);
+            let block = self.block()?;
+            self.lines = around;
+            block
         } else if self.eat_word("function") {
             self.expect("(")?;
-            let params = self.list(")", Parser::param)?;
-            Kind::Function(params, Box::new(self.expr()?))
+            let params = self.list(Parser::param)?;
+            Kind::Function(params, Rc::new(self.expr()?))
         } else if self.eat_word("if") {
             self.expect("(")?;
-            let condition = self.inside(Lines::GoOn, Parser::expr)?;
-            self.expect(")")?;
-            let yes = self.expr()?;
+            let (condition, yes) = (self.inside(")", Parser::expr)?, self.expr()?);
             if !self.eat_word("else") {
-                return wrong(&self.place(), "an `if` is a value, so it needs an `else`");
+                return self.wrong("an `if` is a value, so it needs an `else`");
             }
-            Kind::If(Box::new(condition), Box::new(yes), Box::new(self.expr()?))
+            let no = self.expr()?;
+            self.call(start, "if", vec![condition, yes, no]).kind
         } else if self.eat_word("TRUE") {
             Kind::Logical(true)
         } else if self.eat_word("FALSE") {
@@ -330,18 +301,33 @@ impl Parser<'_> {
         } else {
             Kind::Name(self.name()?)
         };
-        let place = start..self.end();
-        Ok(Node { kind, place })
+        Ok(Node {
+            kind,
+            place: start..self.at,
+        })
+    }
+
+    fn number(&mut self) -> Read<f64> {
+        let rest = self.rest();
+        let belongs = |(at, c): &(usize, char)| {
+            let exponent = rest.get(..*at).is_some_and(|before| before.ends_with(['e', 'E']));
+            c.is_ascii_alphanumeric() || *c == '.' || (exponent && matches!(c, '-' | '+'))
+        };
+        let length = rest.char_indices().take_while(belongs).count();
+        match rest.get(..length).and_then(|number| number.parse().ok()) {
+            Some(number) => {
+                self.eat_if(true, length);
+                Ok(number)
+            }
+            None => self.wrong("this is not a number"),
+        }
     }
 
     fn param(&mut self) -> Read<Param> {
         let name = self.name()?;
         let is_number = self.eat(":");
         if is_number && !self.eat_word("number") {
-            return wrong(
-                &self.place(),
-                "expected `number`; other parameters are vectors and need no kind",
-            );
+            return self.wrong("expected `number`; other parameters are vectors and need no kind");
         }
         Ok(Param { name, is_number })
     }
@@ -351,14 +337,13 @@ impl Parser<'_> {
         let mut assignments = Vec::new();
         loop {
             while self.eat(";") {}
-            let is_assignment = matches!(self.peek(), Token::Name(_))
-                && matches!(self.tokens.get(self.at + 1), Some((Token::Symbol("<-"), _)));
+            let before = self.at;
+            let is_assignment = self.name().is_ok() && self.eat("<-");
+            self.at = before;
             if !is_assignment {
                 break;
             }
-            let name = self.name()?;
-            self.expect("<-")?;
-            assignments.push((name, self.expr()?));
+            assignments.push(self.assignment()?);
         }
         let value = self.expr()?;
         while self.eat(";") {}
