@@ -6,14 +6,14 @@
 //! let zs: [n]i64 = map@seq g ys           =>
 //! ```
 //!
-//! The right side is no Core: it lives between here and stage I, which makes it `scanI<…,mapped>`. Where the two do not stand side by
-//! side, or the map's function can fail (its failures would come between those of the scan), each is computed on its own.
+//! The right side is no Core: it lives between here and stage I, which makes it `scanI<…,mapped>`. Where more than scalars stand between
+//! the two, or the map's function can fail (its failures would come between those of the scan), each is computed on its own.
 //!
 //! Removes: the effect `S` of such operations. Introduces: `scan` and `filter` with a second function, for `scan` with the other arrays of
 //! the map behind its own.
 
 use crate::facts::Facts;
-use almach_core::visit::{WalkMut, walk_body_mut};
+use almach_core::visit::{Vars, WalkMut, walk_body_mut};
 use almach_core::{Atom, Body, Dim, Exp, Function, Lambda, Op, Param, Pattern, Size, Stmt, Type, Var};
 use almach_prim::{Effect, Prim};
 use almach_value::BinOp;
@@ -41,9 +41,11 @@ impl WalkMut for Joiner {
     fn body(&mut self, body: &mut Body) {
         let mut stmts: Vec<Stmt> = Vec::with_capacity(body.stmts.len());
         for stmt in std::mem::take(&mut body.stmts) {
-            match stmts.last().and_then(|before| self.joined(before, &stmt)) {
-                Some(both) => {
-                    stmts.pop();
+            let from = self.stream_before(&stmts);
+            let joined = from.and_then(|from| Some((from, self.joined(stmts.get(from)?, &stmt)?)));
+            match joined {
+                Some((from, both)) => {
+                    stmts.remove(from);
                     stmts.push(both);
                 }
                 None => stmts.push(stmt),
@@ -55,6 +57,18 @@ impl WalkMut for Joiner {
 }
 
 impl Joiner {
+    /// The last statement before which only scalars are computed that have nothing to do with it.
+    fn stream_before(&self, stmts: &[Stmt]) -> Option<usize> {
+        let from = stmts.iter().rposition(|stmt| !self.is_scalar(stmt))?;
+        let (stream, between) = stmts.get(from..)?.split_first()?;
+        let sizes = &stream.pattern.context;
+        let uses_sizes = |stmt: &Stmt| {
+            let used = Vars::of_exp(&stmt.exp).used;
+            sizes.iter().any(|size| used.contains(size))
+        };
+        (!between.iter().any(uses_sizes)).then_some(from)
+    }
+
     fn joined(&self, first: &Stmt, second: &Stmt) -> Option<Stmt> {
         let (Exp::Op(giver), Exp::Op(taker)) = (&first.exp, &second.exp) else {
             return None;
@@ -106,19 +120,23 @@ impl Joiner {
 
     fn body_is_arithmetic(&self, body: &Body) -> bool {
         body.stmts.iter().all(|stmt| {
-            let computes = match &stmt.exp {
-                Exp::Atom(_) | Exp::Unary(..) | Exp::Ternary(..) | Exp::Tuple(_) | Exp::Project(..) => true,
-                Exp::Binary(op, _, right) => never_fails(*op, right, &stmt.pattern),
-                Exp::If { then, otherwise, .. } => {
-                    self.body_is_arithmetic(then) && self.body_is_arithmetic(otherwise)
-                }
-                _ => false,
-            };
             let mut values = stmt.pattern.values.iter();
-            computes
-                && stmt.pattern.context.is_empty()
-                && values.all(|value| is_flat(&value.ty) && !self.facts.is_size(&value.var))
+            self.is_scalar(stmt) && values.all(|value| !self.facts.is_size(&value.var))
         })
+    }
+
+    /// Whether a statement computes scalars and cannot fail.
+    fn is_scalar(&self, stmt: &Stmt) -> bool {
+        let computes = match &stmt.exp {
+            Exp::Atom(_) | Exp::Unary(..) | Exp::Ternary(..) | Exp::Tuple(_) | Exp::Project(..) => true,
+            Exp::Binary(op, _, right) => never_fails(*op, right, &stmt.pattern),
+            Exp::If { then, otherwise, .. } => {
+                self.body_is_arithmetic(then) && self.body_is_arithmetic(otherwise)
+            }
+            _ => false,
+        };
+        let flat = |value: &Param| is_flat(&value.ty);
+        computes && stmt.pattern.context.is_empty() && stmt.pattern.values.iter().all(flat)
     }
 }
 
