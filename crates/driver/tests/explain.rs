@@ -50,20 +50,14 @@ fn a_filter() {
         Target::C,
         expect![[r#"
             entry main (xs: []i64): []i64 = map (* 2) (filter (> 0) xs)
-              allocated: `out` is allocated: out_size elements
-            entry main (xs: []i64): []i64 = map (* 2) (filter (> 0) xs)
-              copied: size elements are copied from `map` to `out`: the translation's own, the memory plan has none here
+              allocated: `out` is allocated: n elements
             map (* 2) (filter (> 0) xs)
               strategy: `map` runs at level `vec`: its function is straight-line code on scalars
-            map (* 2) (filter (> 0) xs)
-              allocated: `map` is allocated: taken elements of `i64`
             filter (> 0) xs
               strategy: `filter` runs at level `seq`: all threads have other work here
             filter (> 0) xs
-              allocated: `flags` is allocated: n elements of `bool`
-            filter (> 0) xs
-              allocated: `filter` is allocated: filter_size elements of `i64`
-            main: at most the largest of 8*count + n bytes in 2 blocks; 16*count bytes in 2 blocks, where count is known only when it runs
+              strategy: `filter` is fused into `map`: the map is its only use, and takes one element after the other
+            main: at most 8*n bytes in 1 block
         "#]],
     );
 }
