@@ -7,6 +7,7 @@ use almach_core::{Entry, Program};
 use almach_driver::back::{self, Target};
 use almach_driver::{NoFiles, front, load};
 use expect_test::{Expect, expect};
+use std::fmt::Write as _;
 
 fn core(text: &str) -> Checked<Program> {
     let front = front(load("example.nova", text, &NoFiles), Vec::new());
@@ -464,6 +465,50 @@ fn maps_of_scans_and_filters_are_one_loop() {
         let main = imp.split("proc entry_main").next().unwrap();
         assert!(!main.contains("buffer "), "{imp}");
     }
+}
+
+/// Every operation in every other: loops and arrays in between, on one thread. What a gather reads is there as a whole, since it may be
+/// read in any order; a gather's indices are checked before what reads through it starts.
+#[test]
+fn operations_in_each_other() {
+    let givers = [
+        ("map", "(map (* 3) X)"),
+        ("filter", "(filter (< 2) X)"),
+        ("scan", "(scan + 0 X)"),
+        ("gather", "(gather I X)"),
+        ("slice", "(slice 1 2 n X)"),
+        ("range", "(range 0 3 n)"),
+    ];
+    let takers = [
+        ("map", "(map (+ 1) _)"),
+        ("filter", "(filter (< 5) _)"),
+        ("reduce", "(reduce (lambda x y (+ (* 2 x) y)) 0 _)"),
+        ("scan", "(scan + 0 _)"),
+        ("gather", "(gather I _)"),
+        ("slice", "(slice 1 2 n _)"),
+    ];
+    let mut table = String::new();
+    for (taker, outer) in takers {
+        for (giver, inner) in givers {
+            let text = format!(
+                "((X : vector int) (I : vector int) (n : int)) {}",
+                outer.replace('_', inner)
+            );
+            let imp = imp(&text);
+            let main = imp.split("proc entry_main").next().unwrap();
+            let allocated = main
+                .lines()
+                .filter(|line| line.trim_start().starts_with("alloc "));
+            let between = allocated.filter(|line| !line.contains("alloc out")).count();
+            writeln!(
+                table,
+                "{taker} of {giver}: loops {}, arrays {between}",
+                counted(&imp).0
+            )
+            .unwrap();
+        }
+    }
+    expect![[r#""#]].assert_eq(&table);
 }
 
 /// A scan or filter reads through a gather: the indices are checked first, and no element is copied.

@@ -122,7 +122,7 @@ impl Without {
         Ok(without)
     }
 
-    fn has(self, pass: &Pass) -> bool {
+    pub fn has(self, pass: &Pass) -> bool {
         let at = ALL.iter().position(|other| other.name == pass.name);
         at.is_some_and(|at| self.passes & (1 << at) != 0)
     }

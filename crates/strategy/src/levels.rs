@@ -11,22 +11,26 @@
 
 use crate::producers::Plan;
 use crate::streams::Streams;
-use crate::{Around, Choice, Chooser, Decision, cost};
+use crate::{Around, Choice, Chooser, Decision, Fusion, cost};
 use almach_base::Span;
 use almach_core::build::{enter_loop, enter_params};
 use almach_core::typing::Typed;
 use almach_core::{Arm, Atom, Body, Dim, Exp, Lambda, Loop, LoopForm, Op, Stmt, Type};
 use almach_prim::{Level, Prim, TakesLevel};
 use almach_rewrite::facts::is_fixed;
+use std::collections::HashMap;
 
 /// Work below which starting threads costs more than it brings, in scalar operations.
 pub(crate) const WORTH_THREADS: u64 = 1 << 15;
 
 impl Chooser {
     pub(crate) fn body(&mut self, body: &Body, around: Around) -> Typed<Body> {
-        let plan = Plan::of(self, body);
-        let views = self.source_views(body);
-        let streams = Streams::of(self, body, &plan, &views);
+        let (mut plan, mut views, mut streams) = (Plan::default(), HashMap::new(), Streams::default());
+        if self.fusion == Fusion::On {
+            plan = Plan::of(self, body);
+            views = self.source_views(body);
+            streams = Streams::of(self, body, &plan, &views);
+        }
         self.builder.enter();
         for (at, stmt) in body.stmts.iter().enumerate() {
             match views.get(&at) {

@@ -54,7 +54,7 @@ use almach_core::{Atom, Program, Var};
 use almach_prim::Level;
 use almach_rewrite::facts::Facts;
 use almach_rewrite::pipelines::Without;
-use almach_rewrite::{Log, Pass, constant_folding, copy_propagation, cse, dead_code};
+use almach_rewrite::{Log, Pass, constant_folding, copy_propagation, cse, dead_code, fusion};
 use calls::Variants;
 use std::collections::HashMap;
 use written::WrittenLevels;
@@ -90,14 +90,18 @@ pub fn choose(program: Program, machine: Machine) -> Result<Chosen, Box<Diagnost
     choose_without(program, machine, Without::default())
 }
 
-/// The same, tidied by the rewrites that are not switched off.
+/// The same, with nothing fused where fusion is switched off, and tidied by the rewrites that are not.
 pub fn choose_without(
     program: Program,
     machine: Machine,
     without: Without,
 ) -> Result<Chosen, Box<Diagnostic>> {
     let program = recursion::in_order(program);
-    let chosen = chosen(&program, machine).map_err(|error| {
+    let fusion = match without.has(&fusion::PASS) {
+        true => Fusion::Off,
+        false => Fusion::On,
+    };
+    let chosen = chosen(&program, machine, fusion).map_err(|error| {
         let text = format!("choosing a strategy: {}", error.message);
         Box::new(compiler_bug(Span::NONE, text))
     })?;
@@ -107,9 +111,10 @@ pub fn choose_without(
     Ok(Chosen { program, ..chosen })
 }
 
-fn chosen(program: &Program, machine: Machine) -> Result<Chosen, TypeError> {
+fn chosen(program: &Program, machine: Machine, fusion: Fusion) -> Result<Chosen, TypeError> {
     let mut chooser = Chooser {
         machine,
+        fusion,
         facts: Facts::of(program),
         builder: Builder::for_program(program),
         uses: UseCounts::default(),
@@ -166,8 +171,16 @@ impl Around {
     }
 }
 
+/// Whether operations take over what feeds them (`producers`, `sources`, `streams`): part of the pass `fusion`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fusion {
+    On,
+    Off,
+}
+
 pub(crate) struct Chooser {
     machine: Machine,
+    fusion: Fusion,
     /// About the program before strategies.
     facts: Facts,
     builder: Builder,

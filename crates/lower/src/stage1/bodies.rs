@@ -7,7 +7,7 @@ use crate::stage1::types::{ResultData, held, together};
 use almach_base::Name;
 use almach_core::{Atom, Body, Exp, Lambda, Param, Pattern, Stmt};
 use almach_dpia::{Data, Nat, Phrase, PhraseType, Prim, Space, build};
-use almach_prim::Prim as Operation;
+use almach_prim::{Effect, Prim as Operation};
 use almach_value::Scalar;
 
 impl Translator<'_> {
@@ -21,6 +21,9 @@ impl Translator<'_> {
             }
             _ => match dest {
                 Dest::Each(acceptors) => self.body_into_each(body, &acceptors)?,
+                Dest::Cell { acceptor, holds } if self.fills_cell(body, &holds)? => {
+                    self.body_into_contents(body, acceptor, &holds)?;
+                }
                 dest @ Dest::Cell { .. } => {
                     body.stmts.iter().try_for_each(|stmt| self.stmt(stmt))?;
                     self.give_body(body, dest)?;
@@ -72,6 +75,54 @@ impl Translator<'_> {
             self.push(build::assign(data, acceptor, value));
         }
         Ok(())
+    }
+
+    /// Whether a body's last statement computes all that goes into a cell, whose sizes are known before it.
+    fn fills_cell(&self, body: &Body, holds: &ResultData) -> Lowering<bool> {
+        let Some(last) = body.stmts.last() else {
+            return Ok(false);
+        };
+        let computes = match &last.exp {
+            Exp::Op(op) => {
+                matches!(
+                    op.prim,
+                    Operation::Map | Operation::Scan | Operation::ScanExclusive | Operation::Gather
+                ) && op.annotation.effect != Some(Effect::Source)
+            }
+            _ => false,
+        };
+        let sizes_only = Body {
+            context: Vec::new(),
+            ..body.clone()
+        };
+        Ok(computes
+            && last.pattern.context.is_empty()
+            && self.is_tail(&sizes_only, last)
+            && holds.pool_count() == 0
+            && !self.binds_rows(&last.pattern)?)
+    }
+
+    /// The cell gets its sizes, and its contents are computed in their place.
+    fn body_into_contents(&mut self, body: &Body, acceptor: Phrase, holds: &ResultData) -> Lowering<()> {
+        let Some((last, before)) = body.stmts.split_last() else {
+            return bug("a body that computes nothing", self.span);
+        };
+        before.iter().try_for_each(|stmt| self.stmt(stmt))?;
+        let sizes = body.context.iter().map(|atom| self.size(atom));
+        let sizes = sizes.collect::<Lowering<Vec<_>>>()?;
+        self.at(last, |this| {
+            let outside = this.pattern_data(&last.pattern, &last.exp)?.values();
+            this.fill(acceptor, holds, sizes, |this, _, contents, parts| {
+                let count = parts.len();
+                let places = outside.iter().enumerate().map(|(at, outside)| {
+                    let (place, inside) = component(contents, &parts, at, count);
+                    let types = vec![outside.clone(), inside];
+                    Phrase::prim(Prim::CoerceAcc, vec![], types).app(place)
+                });
+                let places = places.collect();
+                this.into(&last.exp, &last.pattern, Dest::Each(places))
+            })
+        })
     }
 
     fn give_body(&mut self, body: &Body, dest: Dest) -> Lowering<()> {
