@@ -53,8 +53,7 @@ const FOUR: &str = "[1, 2, 3, 4]";
 const WORKLOADS: &[(&str, &[&str], Found, Found)] = &[
     ("asum", &[VECTOR], Found::Exact, Found::Exact),
     ("dot", &[VECTOR, VECTOR], Found::Exact, Found::Exact),
-    // Sequentially the size of the result is counted.
-    ("filter", &[VECTOR], Found::NoFormula, Found::Bound),
+    ("filter", &[VECTOR], Found::Exact, Found::Bound),
     ("gemv", &[MATRIX, FOUR, FOUR], Found::Exact, Found::Exact),
     ("gridred", &[MATRIX], Found::Exact, Found::Exact),
     ("histogram", &["[1, 2, 1, 1023]"], Found::Exact, Found::Bound),

@@ -508,7 +508,45 @@ fn operations_in_each_other() {
             .unwrap();
         }
     }
-    expect![[r#""#]].assert_eq(&table);
+    expect![[r#"
+        map of map: loops 1, arrays 0
+        map of filter: loops 1, arrays 0
+        map of scan: loops 1, arrays 0
+        map of gather: loops 1, arrays 0
+        map of slice: loops 1, arrays 0
+        map of range: loops 1, arrays 0
+        filter of map: loops 1, arrays 0
+        filter of filter: loops 1, arrays 0
+        filter of scan: loops 2, arrays 1
+        filter of gather: loops 2, arrays 0
+        filter of slice: loops 1, arrays 0
+        filter of range: loops 1, arrays 0
+        reduce of map: loops 1, arrays 0
+        reduce of filter: loops 1, arrays 0
+        reduce of scan: loops 2, arrays 1
+        reduce of gather: loops 1, arrays 0
+        reduce of slice: loops 1, arrays 0
+        reduce of range: loops 1, arrays 0
+        scan of map: loops 1, arrays 0
+        scan of filter: loops 2, arrays 1
+        scan of scan: loops 2, arrays 1
+        scan of gather: loops 2, arrays 0
+        scan of slice: loops 1, arrays 0
+        scan of range: loops 1, arrays 0
+        gather of map: loops 2, arrays 1
+        gather of filter: loops 2, arrays 1
+        gather of scan: loops 2, arrays 1
+        gather of gather: loops 2, arrays 1
+        gather of slice: loops 1, arrays 0
+        gather of range: loops 2, arrays 1
+        slice of map: loops 1, arrays 0
+        slice of filter: loops 2, arrays 1
+        slice of scan: loops 2, arrays 1
+        slice of gather: loops 2, arrays 1
+        slice of slice: loops 1, arrays 0
+        slice of range: loops 1, arrays 0
+    "#]]
+    .assert_eq(&table);
 }
 
 /// A scan or filter reads through a gather: the indices are checked first, and no element is copied.
