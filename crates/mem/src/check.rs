@@ -14,12 +14,16 @@
 //! | MEM-08 | an array that a statement makes is provably inside its block |
 //! | MEM-09 | two elements of an array that a statement makes provably have different cells |
 //! | MEM-10 | what different iterations of a parallel operation make in one block is provably disjoint |
+//! | MEM-11 | of a final plan: what an iteration of a parallel operation writes, no other one reads or writes ([`races`]) |
 //!
 //! That no array is overwritten while somebody needs it is the business of each pass, by proofs of `almach_lmad`, and is tested
 //! by the heap semantics.
 
 mod arrays;
 mod heads;
+mod races;
+
+pub use races::races;
 
 use crate::derive::{Derived, derive};
 use crate::introduce::same_cells;
@@ -48,6 +52,7 @@ pub enum Rule {
     InBounds,
     Injective,
     Races,
+    Iterations,
 }
 
 impl fmt::Display for Rule {

@@ -18,7 +18,7 @@ pub use obstacle::Obstacle;
 pub use settle::settle;
 pub use short_circuit::short_circuit;
 
-use crate::check::check;
+use crate::check::{check, races};
 use crate::ir::Annotated;
 use almach_base::{Diagnostic, Span};
 use almach_core::Var;
@@ -108,12 +108,19 @@ pub const STANDARD: &[Pass] = &[
     },
 ];
 
-/// Runs passes, checking after each.
+/// Runs passes, checking after each. A final plan whose iterations are not proved to stay apart is not used: then nothing is shared.
 pub fn run(program: Annotated, passes: &[Pass], log: &mut Log) -> Result<Annotated, Box<Diagnostic>> {
+    let introduced = program.memory.clone();
     let mut program = program;
     for pass in passes {
         program = (pass.run)(program, log);
         check(&program).map_err(|broken| Box::new(broken.diagnostic(pass.name)))?;
     }
-    Ok(program)
+    match races(&program) {
+        Ok(()) => Ok(program),
+        Err(_) => Ok(Annotated {
+            memory: introduced,
+            ..program
+        }),
+    }
 }
