@@ -510,6 +510,48 @@ entry counted (n: i64): []i64 = loop (a = replicate n 0) for i < n do a with! [i
     );
 }
 
+/// Bytes that a run of an example copies, by what `--stats` says.
+fn copied(folder: &Folder, example: &str, args: &[&str]) -> String {
+    let file = format!("{}/../../examples/{example}.alm", env!("CARGO_MANIFEST_DIR"));
+    let run = ["run", &file, "--entry", "main", "--backend", "c", "--stats"];
+    let said = stats(folder, &[&run[..], args].concat());
+    said.rsplit(", ").next().unwrap().to_owned()
+}
+
+#[test]
+fn more_steps_copy_no_more() {
+    let folder = Folder::new();
+    let grid = "[[1, 2], [3, 4]]";
+    let lattice = "[[[1, 2, 3, 4, 5, 6, 7, 8, 9]]]";
+    for (example, few, many) in [
+        ("hotspot", &["1", grid, grid][..], &["9", grid, grid][..]),
+        ("stencil_2d", &["1", grid], &["9", grid]),
+        (
+            "lattice_boltzmann",
+            &["1", "0.5", lattice],
+            &["9", "0.5", lattice],
+        ),
+        (
+            "needleman_wunsch_blocked",
+            &["4", "\"ACGT\"", "\"AGTT\""],
+            &["1", "\"ACGT\"", "\"AGTT\""],
+        ),
+        ("lu_blocked", &["2", grid], &["1", grid]),
+    ] {
+        assert_eq!(
+            copied(&folder, example, few),
+            copied(&folder, example, many),
+            "{example}"
+        );
+    }
+    let args = ["2", "\"ACGT\"", "\"AGTT\""];
+    assert_eq!(
+        copied(&folder, "needleman_wunsch_blocked", &args),
+        "0 bytes copied"
+    );
+    assert_eq!(copied(&folder, "lu_blocked", &["1", grid]), "32 bytes copied");
+}
+
 #[test]
 fn memory_has_a_limit_where_one_is_asked_for() {
     let folder = Folder::new();

@@ -286,6 +286,7 @@ fn main_loops_copy_nothing_and_allocate_nothing() {
         ("stencil_2d", 1),
         ("lattice_boltzmann", 1),
         ("needleman_wunsch", 0),
+        ("needleman_wunsch_blocked", 0),
     ] {
         let text = std::fs::read_to_string(root().join(format!("examples/{name}.alm"))).unwrap();
         // The copies are those that loops start with: their first array is the caller's.

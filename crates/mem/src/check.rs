@@ -378,6 +378,9 @@ impl Checker<'_> {
         enter_pattern(&mut self.env, &stmt.pattern, &stmt.exp);
         stmt.pattern.context.iter().for_each(|var| self.core_integer(var));
         stmt.pattern.values.iter().for_each(|value| self.core_var(value));
+        if let Some((var, range)) = crate::index::bounds(stmt, &self.env) {
+            self.known.set(var, range);
+        }
     }
 
     fn core_integer(&mut self, var: &Var) {

@@ -9,6 +9,7 @@ use almach_core::{
 };
 use almach_lmad::{Lmad, Range, Ranges};
 use almach_prim::Prim;
+use almach_value::BinOp;
 use std::collections::{HashMap, HashSet};
 
 /// A moment of a function: statements and ends of bodies, in the order of the text. What a statement takes is used at its
@@ -227,6 +228,9 @@ impl<'p> Index<'p> {
             self.param(value, end);
             self.defs.insert(value.var.clone(), at);
         }
+        if let Some((var, range)) = bounds(stmt, &self.env) {
+            self.known.set(var, range);
+        }
         if let Some(info) = self.stmts.get_mut(at) {
             info.end = end;
         }
@@ -340,6 +344,34 @@ impl<'p> Index<'p> {
         }
         out
     }
+}
+
+/// What is known of a number that is the greater or the smaller of two: `max 0 x` is not negative.
+pub fn bounds(stmt: &Stmt, env: &Env) -> Option<(Var, Range<Var>)> {
+    let ([value], Exp::Binary(op, a, b)) = (stmt.pattern.values.as_slice(), &stmt.exp) else {
+        return None;
+    };
+    if value.ty != Type::I64 {
+        return None;
+    }
+    let sizes: Vec<Size> = [a, b]
+        .into_iter()
+        .filter_map(|atom| env.size(atom).ok())
+        .collect();
+    let constant = sizes.iter().find(|size| size.as_constant().is_some());
+    let known = constant.or(sizes.first())?.clone();
+    let range = match op {
+        BinOp::Max => Range {
+            lower: Some(known),
+            upper: None,
+        },
+        BinOp::Min => Range {
+            lower: None,
+            upper: Some(known),
+        },
+        _ => return None,
+    };
+    Some((value.var.clone(), range))
 }
 
 /// How many iterations an operation's function has.

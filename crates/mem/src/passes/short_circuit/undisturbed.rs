@@ -91,12 +91,17 @@ impl Between<'_> {
                     if home.block == self.from.block || !self.class.contains(&home.block) => {}
                 Storage::Placed(home) if home.block == to.block => {
                     // What is made in between is written, and so all of it counts.
-                    let cells = match made {
-                        true => vec![home.lmad.clone()],
-                        false => read.iter().map(|at| self.cells_read(*at, &home.lmad)).collect(),
+                    let elements: Option<Vec<Lmad<Var>>> = match made {
+                        true => None,
+                        false => read.iter().map(|at| self.element_read(*at, &home.lmad)).collect(),
                     };
-                    for cells in cells {
-                        proofs.push(self.apart(var, &cells).map_err(meets)?);
+                    let one_by_one = elements.and_then(|elements| {
+                        let proofs = elements.iter().map(|cell| self.apart(var, cell).ok());
+                        proofs.collect::<Option<Vec<String>>>()
+                    });
+                    match one_by_one {
+                        Some(found) => proofs.extend(found),
+                        None => proofs.push(self.apart(var, &home.lmad).map_err(meets)?),
                     }
                 }
                 _ => {
@@ -161,21 +166,15 @@ impl Between<'_> {
             )
     }
 
-    /// Which cells of an array are read at a moment.
-    fn cells_read(&self, at: Moment, lmad: &Lmad<Var>) -> Lmad<Var> {
-        let one = || {
-            let Exp::Index { indices, .. } = &self.taker(at)?.stmt.exp else {
-                return None;
-            };
-            let indices: Option<Vec<Size>> = indices
-                .iter()
-                .map(|index| self.index.env.size(index).ok())
-                .collect();
-            indices?
-                .iter()
-                .try_fold(lmad.clone(), |lmad, index| lmad.index(index))
+    /// The cell of an array that is read at a moment, where it is one.
+    fn element_read(&self, at: Moment, lmad: &Lmad<Var>) -> Option<Lmad<Var>> {
+        let Exp::Index { indices, .. } = &self.taker(at)?.stmt.exp else {
+            return None;
         };
-        one().unwrap_or_else(|| lmad.clone())
+        let mut indices = indices.iter();
+        indices.try_fold(lmad.clone(), |lmad, index| {
+            lmad.index(&self.index.env.size(index).ok()?)
+        })
     }
 
     fn overwritten_as_read(&self) -> HashSet<Var> {
