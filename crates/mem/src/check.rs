@@ -26,13 +26,16 @@ mod races;
 pub use races::races;
 
 use crate::derive::{Derived, derive};
+use crate::index::direct_uses;
 use crate::introduce::same_cells;
 use crate::ir::{Annotated, Home, Kind, Memory, Storage, key};
 use crate::leaves::{Leaf, leaves};
 use almach_base::{Diagnostic, Span, compiler_bug};
 use almach_core::build::{enter_loop, enter_params, enter_pattern};
 use almach_core::typing::Env;
-use almach_core::{Body, Exp, Function, Lambda, Loop, LoopForm, Op, Param, Program, Size, Stmt, Type, Var};
+use almach_core::{
+    Atom, Body, Exp, Function, Lambda, Loop, LoopForm, Op, Param, Program, Size, Stmt, Type, Var,
+};
 use almach_lmad::{Lmad, Range, Ranges};
 use almach_prim::{Level, Prim};
 use almach_value::ScalarType;
@@ -94,8 +97,24 @@ pub fn check(program: &Annotated) -> Checked<()> {
 
 /// As [`check`], for memory that is not yet beside its program.
 pub fn check_memory(core: &Program, memory: &Memory) -> Checked<()> {
+    check_all(core, memory, None)
+}
+
+/// As [`check_memory`], for memory that comes from some that was checked: looks at the arrays that are elsewhere now, and at those that
+/// are made from them.
+pub fn check_change(core: &Program, before: &Memory, after: &Memory) -> Checked<()> {
+    let moved = after
+        .storage
+        .iter()
+        .filter(|(var, storage)| before.storage.get(*var) != Some(*storage));
+    let moved = moved.map(|(var, _)| var.clone()).collect();
+    check_all(core, after, Some(moved))
+}
+
+fn check_all(core: &Program, memory: &Memory, moved: Option<HashSet<Var>>) -> Checked<()> {
     let mut checker = Checker {
         memory,
+        moved,
         env: Env::new(),
         blocks: HashMap::new(),
         integers: HashSet::new(),
@@ -131,6 +150,8 @@ struct Iteration {
 
 struct Checker<'a> {
     memory: &'a Memory,
+    /// The arrays that are not known to be right; none where nothing is.
+    moved: Option<HashSet<Var>>,
     env: Env,
     blocks: HashMap<Var, BlockInfo>,
     integers: HashSet<Var>,
@@ -193,14 +214,28 @@ impl Checker<'_> {
         let ends = self.nested(stmt)?;
         self.pattern(stmt);
         self.head(stmt, &ends)?;
-        for value in &stmt.pattern.values {
-            self.places(value)?;
+        if self.is_concerned(stmt) {
+            for value in &stmt.pattern.values {
+                self.places(value)?;
+            }
+            self.statement_arrays(stmt)?;
         }
-        self.statement_arrays(stmt)?;
         for value in &stmt.pattern.values {
             self.is_there(&value.var);
         }
         Ok(())
+    }
+
+    /// Whether what a statement makes, or takes, is elsewhere than it was.
+    fn is_concerned(&self, stmt: &Stmt) -> bool {
+        let Some(moved) = &self.moved else {
+            return true;
+        };
+        let mut concerned = stmt.pattern.values.iter().any(|value| moved.contains(&value.var));
+        direct_uses(&stmt.exp, &mut |atom| {
+            concerned |= matches!(atom, Atom::Var(var) if moved.contains(var));
+        });
+        concerned
     }
 
     /// Notes where an array is, once it is there.

@@ -1,12 +1,13 @@
 //! Moves an array to another place, and everything that is derived from it with it.
 
 use crate::derive::{Derived, derive};
-use crate::index::{Index, function_of};
+use crate::index::{Index, direct_uses, function_of};
 use crate::introduce::same_cells;
 use crate::ir::{Given, Home, Item, Memory, Storage};
 use crate::leaves::Leaf;
 use almach_core::{Atom, Size, Var};
 use almach_prim::Prim;
+use std::collections::HashSet;
 
 /// Memory in which the block of an array is gone, and all that was in it is where `to` says. None where something in the block
 /// cannot follow: it is handed on as a block of its own, or has no descriptor in the new place.
@@ -21,24 +22,28 @@ pub fn relocate(index: &Index<'_>, memory: &Memory, owner: &Var, leaf: usize, to
         return None;
     }
     let moves = with_rows(index, memory, &old, to);
-    for storage in moved.storage.values_mut().flatten() {
-        let Storage::Placed(home) = storage else {
-            continue;
-        };
-        let new = moves.iter().find(|(old, _)| index.same_home(home, old));
-        if let Some((_, new)) = new
-            && let Some(lmad) = crate::derive::with_lengths(&new.lmad, &lengths(home))
-        {
-            *home = Home {
-                block: new.block.clone(),
-                lmad,
+    let mut touched = HashSet::new();
+    for (var, leaves) in &mut moved.storage {
+        for storage in leaves {
+            let Storage::Placed(home) = storage else {
+                continue;
             };
+            let new = moves.iter().find(|(old, _)| index.same_home(home, old));
+            if let Some((_, new)) = new
+                && let Some(lmad) = crate::derive::with_lengths(&new.lmad, &lengths(home))
+            {
+                *home = Home {
+                    block: new.block.clone(),
+                    lmad,
+                };
+                touched.insert(var.clone());
+            }
         }
     }
     if same_cells(&index.normalised(&old.lmad), &index.normalised(&to.lmad)) {
         rename_given(&mut moved, &old.block, &to.block);
     }
-    follow(index, memory, &mut moved)?;
+    follow(index, memory, &mut moved, touched)?;
     (!mentions(&moved, &old.block)).then_some(moved)
 }
 
@@ -124,16 +129,35 @@ pub fn mentions(memory: &Memory, block: &Var) -> bool {
 }
 
 pub fn is_given(memory: &Memory, block: &Var) -> bool {
-    let heads = memory.heads.values().flat_map(|head| &head.items);
-    let results = memory.functions.iter().flat_map(|function| &function.results);
-    let mut given = heads.chain(results).flat_map(|item| &item.given);
-    given.any(|given| matches!(given, Given::Block(given) if given == block))
+    given(memory).any(|given| given == block)
 }
 
-/// Derives again what was derived before.
-fn follow(index: &Index<'_>, before: &Memory, after: &mut Memory) -> Option<()> {
+/// The blocks that statements and functions hand on.
+pub fn all_given(memory: &Memory) -> HashSet<Var> {
+    given(memory).cloned().collect()
+}
+
+fn given(memory: &Memory) -> impl Iterator<Item = &Var> {
+    let heads = memory.heads.values().flat_map(|head| &head.items);
+    let results = memory.functions.iter().flat_map(|function| &function.results);
+    let given = heads.chain(results).flat_map(|item| &item.given);
+    given.filter_map(|given| match given {
+        Given::Block(block) => Some(block),
+        Given::Alloc(_) | Given::Integer(_) => None,
+    })
+}
+
+/// Derives again what was derived before, from what was touched.
+fn follow(index: &Index<'_>, before: &Memory, after: &mut Memory, mut touched: HashSet<Var>) -> Option<()> {
     for info in &index.stmts {
         let stmt = info.stmt;
+        let mut concerned = false;
+        direct_uses(&stmt.exp, &mut |atom| {
+            concerned |= matches!(atom, Atom::Var(var) if touched.contains(var));
+        });
+        if !concerned {
+            continue;
+        }
         if let Some((op, function)) = function_of(&stmt.exp) {
             let head = crate::ir::key(stmt).and_then(|key| after.heads.get(key));
             if let Some(counter) = head.and_then(|head| head.index.clone()) {
@@ -144,6 +168,7 @@ fn follow(index: &Index<'_>, before: &Memory, after: &mut Memory) -> Option<()> 
                             let storage = after.of(arg).to_vec();
                             if !storage.is_empty() {
                                 after.storage.insert(param.var.clone(), storage);
+                                touched.insert(param.var.clone());
                             }
                         }
                         continue;
@@ -152,6 +177,7 @@ fn follow(index: &Index<'_>, before: &Memory, after: &mut Memory) -> Option<()> 
                 };
                 for (param, array) in function.params.iter().skip(first).zip(arrays) {
                     rows(index, after, &param.var, array, &counter);
+                    touched.insert(param.var.clone());
                 }
             }
             continue;
@@ -166,6 +192,7 @@ fn follow(index: &Index<'_>, before: &Memory, after: &mut Memory) -> Option<()> 
             (Derived::Same(_), Derived::Same(storage)) => {
                 if !storage.is_empty() {
                     after.storage.insert(value.var.clone(), storage);
+                    touched.insert(value.var.clone());
                 }
             }
             (Derived::Not, Derived::Not) => {}

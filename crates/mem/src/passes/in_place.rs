@@ -18,7 +18,7 @@
 //! - Guarantees: nothing but places changes.
 
 use super::{Log, Note, Obstacle};
-use crate::check::check_memory;
+use crate::check::{check_change, check_memory};
 use crate::copies::{Role, copy_points};
 use crate::derive::slice_of;
 use crate::index::{Aliases, BodyInfo, BodyKind, Index, Moment, StmtInfo, blocks_read, direct_uses};
@@ -29,9 +29,34 @@ use almach_lmad::{Verdict, disjoint};
 use std::collections::HashSet;
 
 pub fn in_place(program: Annotated, log: &mut Log) -> Annotated {
+    // A check looks at the whole program, so there is one for all steps. Where it finds something, one after each step says which.
+    let mut steps = Log::default();
+    let memory = updated(&program, Check::AtTheEnd, &mut steps);
+    let memory = match check_memory(&program.core, &memory) {
+        Ok(()) => memory,
+        Err(_) => {
+            steps = Log::default();
+            updated(&program, Check::EachStep, &mut steps)
+        }
+    };
+    log.notes.extend(steps.notes);
+    Annotated {
+        core: program.core,
+        memory,
+    }
+}
+
+/// When what was done is checked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Check {
+    EachStep,
+    AtTheEnd,
+}
+
+fn updated(program: &Annotated, check: Check, log: &mut Log) -> Memory {
     let mut index = Index::new(&program.core);
     index.count_iterations(&program.memory);
-    let mut memory = program.memory;
+    let mut memory = program.memory.clone();
     for info in &index.stmts {
         let [value] = info.stmt.pattern.values.as_slice() else {
             continue;
@@ -55,7 +80,7 @@ pub fn in_place(program: Annotated, log: &mut Log) -> Annotated {
             if index.same_home(&home, &point.to) {
                 continue;
             }
-            match update(&index, &memory, info, &value.var, point.leaf, &home) {
+            match update(&index, &memory, info, (&value.var, point.leaf), &home, check) {
                 Ok((better, proofs)) => {
                     memory = better;
                     let why = format!(
@@ -68,10 +93,7 @@ pub fn in_place(program: Annotated, log: &mut Log) -> Annotated {
             }
         }
     }
-    Annotated {
-        core: program.core.clone(),
-        memory,
-    }
+    memory
 }
 
 /// Better memory, and what was proved for it; or what is in the way.
@@ -81,17 +103,17 @@ fn update(
     index: &Index<'_>,
     memory: &Memory,
     info: &StmtInfo<'_>,
-    new: &Var,
-    leaf: usize,
+    (new, leaf): (&Var, usize),
     home: &Home,
+    check: Check,
 ) -> Attempt {
-    match try_update(index, memory, info, new, leaf, home) {
+    match try_update(index, memory, info, (new, leaf), home, check) {
         Ok(better) => Ok(better),
         Err(obstacle) => {
             let class = Aliases::new(index, memory).class(&home.block);
             let copied = copied_at_the_start(index, memory, &class).into_iter();
             let mut better =
-                copied.filter_map(|copied| try_update(index, &copied, info, new, leaf, home).ok());
+                copied.filter_map(|copied| try_update(index, &copied, info, (new, leaf), home, check).ok());
             better.next().ok_or(obstacle)
         }
     }
@@ -145,9 +167,9 @@ fn try_update(
     index: &Index<'_>,
     memory: &Memory,
     info: &StmtInfo<'_>,
-    new: &Var,
-    leaf: usize,
+    (new, leaf): (&Var, usize),
     home: &Home,
+    check: Check,
 ) -> Attempt {
     let aliases = Aliases::new(index, memory);
     let class = aliases.class(&home.block);
@@ -155,10 +177,10 @@ fn try_update(
     let proofs = dead(index, memory, info, new, &class)?;
     let moved = relocate(index, memory, new, leaf, home)
         .ok_or_else(|| "its block is handed on in a way that the other cannot be".to_string())?;
-    match check_memory(index.program, &moved) {
-        Ok(()) => Ok((moved, proofs)),
-        Err(broken) => Err(broken.message.into()),
+    if check == Check::EachStep {
+        check_change(index.program, memory, &moved).map_err(|broken| broken.message)?;
     }
+    Ok((moved, proofs))
 }
 
 /// No block of the class belongs to a caller, or to what is outside of a function whose iterations may run at once.

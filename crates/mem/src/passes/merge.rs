@@ -15,8 +15,8 @@
 
 use super::{Log, Note};
 use crate::index::{Aliases, BodyId, Index, Moment, blocks_read};
-use crate::ir::{Alloc, Annotated, Memory, Storage, key};
-use crate::relocate::{is_given, remove_alloc};
+use crate::ir::{Alloc, Annotated, Memory, key};
+use crate::relocate::{all_given, remove_alloc};
 use almach_core::Var;
 use std::collections::HashMap;
 
@@ -24,17 +24,28 @@ pub fn merge(program: Annotated, log: &mut Log) -> Annotated {
     let mut index = Index::new(&program.core);
     index.count_iterations(&program.memory);
     let mut memory = program.memory;
-    while let Some((kept, gone)) = next(&index, &memory) {
-        remove_alloc(&mut memory, &gone);
-        for storage in memory.storage.values_mut().flatten() {
-            if let Storage::Placed(home) = storage
-                && home.block == gone
-            {
-                home.block = kept.clone();
-            }
-        }
-        let why = format!("shares the block `{}`, whose arrays are dead by then", kept.name);
-        log.notes.push(Note::done(&gone, why));
+    let mut last = last_uses(&index, &memory);
+    let mut kept: Vec<Made> = Vec::new();
+    for second in made(&index, &memory) {
+        // A block that takes another one's arrays is needed longer, so one look at each is enough.
+        let fits = |first: &&Made| {
+            first.body == second.body
+                && first.alloc.element == second.alloc.element
+                && last.get(&first.alloc.block).is_some_and(|last| *last < second.at)
+                && index.known.is_nonneg(&(&first.alloc.cells - &second.alloc.cells))
+        };
+        let Some(first) = kept.iter().find(fits).map(|first| first.alloc.block.clone()) else {
+            kept.push(second);
+            continue;
+        };
+        let gone = &second.alloc.block;
+        remove_alloc(&mut memory, gone);
+        memory.rename_block(gone, &first);
+        let until = last.get(gone).copied().unwrap_or(0);
+        let entry = last.entry(first.clone()).or_insert(0);
+        *entry = (*entry).max(until);
+        let why = format!("shares the block `{}`, whose arrays are dead by then", first.name);
+        log.notes.push(Note::done(gone, why));
     }
     Annotated {
         core: program.core.clone(),
@@ -42,44 +53,30 @@ pub fn merge(program: Annotated, log: &mut Log) -> Annotated {
     }
 }
 
-struct Made<'m> {
-    alloc: &'m Alloc,
+struct Made {
+    alloc: Alloc,
     body: BodyId,
     at: Moment,
 }
 
-/// A block, and one that can be in it.
-fn next(index: &Index<'_>, memory: &Memory) -> Option<(Var, Var)> {
+/// The blocks that nobody hands on, in the order of the text.
+fn made(index: &Index<'_>, memory: &Memory) -> Vec<Made> {
     let aliases = Aliases::new(index, memory);
+    let given = all_given(memory);
     let mut made = Vec::new();
     for info in &index.stmts {
-        for alloc in key(info.stmt)
-            .and_then(|key| memory.allocs.get(key))
-            .into_iter()
-            .flatten()
-        {
-            if !aliases.is_handed_on(&alloc.block) && !is_given(memory, &alloc.block) {
+        let allocs = key(info.stmt).and_then(|key| memory.allocs.get(key));
+        for alloc in allocs.into_iter().flatten() {
+            if !aliases.is_handed_on(&alloc.block) && !given.contains(&alloc.block) {
                 made.push(Made {
-                    alloc,
+                    alloc: alloc.clone(),
                     body: info.body,
                     at: info.start,
                 });
             }
         }
     }
-    let last = last_uses(index, memory);
-    for (later, second) in made.iter().enumerate() {
-        for first in made.iter().take(later) {
-            let fits = first.body == second.body
-                && first.alloc.element == second.alloc.element
-                && last.get(&first.alloc.block).is_some_and(|last| *last < second.at)
-                && index.known.is_nonneg(&(&first.alloc.cells - &second.alloc.cells));
-            if fits {
-                return Some((first.alloc.block.clone(), second.alloc.block.clone()));
-            }
-        }
-    }
-    None
+    made
 }
 
 /// When a block is last needed.

@@ -25,7 +25,7 @@
 mod undisturbed;
 
 use super::{Log, Note, Obstacle};
-use crate::check::check_memory;
+use crate::check::check_change;
 use crate::copies::{CopyPoint, Role, copy_points};
 use crate::index::{BodyId, BodyKind, Index, Moment, StmtInfo, blocks_read};
 use crate::ir::{Alloc, Annotated, Given, Home, Memory, Storage, key};
@@ -303,7 +303,7 @@ fn attempt(index: &Index<'_>, memory: &Memory, copy: &Copy) -> Attempt {
             to.block.name
         )
     })?;
-    match check_memory(index.program, &moved) {
+    match check_change(index.program, memory, &moved) {
         Ok(()) => Ok((moved, proofs)),
         Err(broken) => Err(broken.message.into()),
     }
