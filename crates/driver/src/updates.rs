@@ -105,6 +105,6 @@ fn diagnostic(old: &Name, span: Span, note: Option<&Note>) -> Diagnostic {
 
 fn not_in_a_block(span: Span) -> Diagnostic {
     refusal(span, "this update would copy the array".to_owned())
-        .note("rows of their own sizes, and arrays of recursive data, are not updated in place")
+        .note("arrays of sums, of recursive data, and of rows of their own sizes are not updated in place")
         .help("`with` copies where it must")
 }

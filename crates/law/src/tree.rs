@@ -95,6 +95,16 @@ impl Ty {
             Ty::Unknown(_) => true,
         }
     }
+
+    /// Whether arrays of such values can be updated in place.
+    pub fn stays_in_place(&self) -> bool {
+        match self {
+            Ty::Scalar(_) | Ty::Wild(_) => true,
+            Ty::Tuple(parts) | Ty::Record(parts) => parts.iter().all(Ty::stays_in_place),
+            Ty::Array(_, inner) => inner.stays_in_place(),
+            Ty::Maybe(_) | Ty::Sum(_) | Ty::Unknown(_) => false,
+        }
+    }
 }
 
 /// An expression: text and smaller expressions in turn.

@@ -136,7 +136,7 @@ impl Generator {
     /// Guarded by the length, so that it rarely fails.
     fn update(&mut self, own: &Ty, element: &Ty, depth: usize) -> Node {
         let (name, at) = (self.fresh(), self.rng.below(3));
-        if !element.holds_unknown() && self.rng.chance(20) {
+        if element.stays_in_place() && self.rng.chance(20) {
             return self.filled_in_place(own, element, depth);
         }
         let array = self.expr(own, depth);
