@@ -480,12 +480,24 @@ pub fn blocks_read(index: &Index<'_>, memory: &Memory) -> HashMap<Var, HashSet<V
 /// Blocks that may be one at run time, because statements hand them on.
 pub struct Aliases {
     edges: HashMap<Var, HashSet<Var>>,
+    /// What a block may be that a statement hands on.
+    origins: HashMap<Var, HashSet<Origin>>,
+}
+
+/// Where a block comes from.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Origin {
+    /// It is this one, or what this one may be.
+    Block(Var),
+    /// It is made for what holds it, at the end with that number.
+    Made(Var, usize),
 }
 
 impl Aliases {
     pub fn new(index: &Index<'_>, memory: &Memory) -> Aliases {
         let mut aliases = Aliases {
             edges: HashMap::new(),
+            origins: HashMap::new(),
         };
         for info in &index.stmts {
             let Some(head) = key(info.stmt).and_then(|key| memory.heads.get(key)) else {
@@ -498,11 +510,12 @@ impl Aliases {
                 for item in &head.items {
                     for storage in args.iter().flat_map(|arg| memory.of(arg)) {
                         if let Some(home) = storage.home() {
-                            aliases.join(&item.var, &home.block);
+                            aliases.hand_on(&home.block, &item.var);
                         }
                     }
+                    // Two results may be one block.
                     for other in &head.items {
-                        aliases.join(&item.var, &other.var);
+                        aliases.hand_on(&other.var, &item.var);
                     }
                 }
             }
@@ -515,20 +528,33 @@ impl Aliases {
             return;
         }
         let held = item.inside.as_ref().unwrap_or(&item.var);
-        self.join(held, &item.var);
-        for given in &item.given {
-            if let Given::Block(block) = given {
-                self.join(held, block);
+        self.hand_on(held, &item.var);
+        for (end, given) in item.given.iter().enumerate() {
+            match given {
+                Given::Block(block) => self.hand_on(block, held),
+                Given::Alloc(_) => {
+                    let origins = self.origins.entry(held.clone()).or_default();
+                    origins.insert(Origin::Made(held.clone(), end));
+                }
+                Given::Integer(_) => {}
             }
+        }
+        if item.given.is_empty() {
+            let origins = self.origins.entry(item.var.clone()).or_default();
+            origins.insert(Origin::Made(item.var.clone(), 0));
         }
     }
 
-    fn join(&mut self, a: &Var, b: &Var) {
-        self.edges.entry(a.clone()).or_default().insert(b.clone());
-        self.edges.entry(b.clone()).or_default().insert(a.clone());
+    fn hand_on(&mut self, from: &Var, to: &Var) {
+        self.edges.entry(from.clone()).or_default().insert(to.clone());
+        self.edges.entry(to.clone()).or_default().insert(from.clone());
+        if from != to {
+            let origins = self.origins.entry(to.clone()).or_default();
+            origins.insert(Origin::Block(from.clone()));
+        }
     }
 
-    /// All blocks that may be this one.
+    /// All blocks that statements connect with this one, in any direction.
     pub fn class(&self, block: &Var) -> HashSet<Var> {
         let mut found: HashSet<Var> = HashSet::new();
         let mut open = vec![block.clone()];
@@ -538,6 +564,43 @@ impl Aliases {
             }
         }
         found
+    }
+
+    /// All blocks that may be this one: what may be `xs` or new is neither what is new nor `xs` for sure, but those two are
+    /// never one.
+    pub fn may_be(&self, block: &Var) -> HashSet<Var> {
+        let own = self.made(block);
+        let mut found = self.class(block);
+        found.retain(|other| other == block || !self.made(other).is_disjoint(&own));
+        found
+    }
+
+    /// Where a block may have been made.
+    fn made(&self, block: &Var) -> HashSet<Origin> {
+        let mut made = HashSet::new();
+        let mut seen = HashSet::new();
+        let mut open = vec![block];
+        while let Some(block) = open.pop() {
+            if !seen.insert(block) {
+                continue;
+            }
+            match self.origins.get(block) {
+                None => {
+                    made.insert(Origin::Block(block.clone()));
+                }
+                Some(origins) => {
+                    for origin in origins {
+                        match origin {
+                            Origin::Block(block) => open.push(block),
+                            Origin::Made(..) => {
+                                made.insert(origin.clone());
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        made
     }
 
     /// Whether statements hand it on.

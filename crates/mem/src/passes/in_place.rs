@@ -110,7 +110,7 @@ fn update(
     match try_update(index, memory, info, (new, leaf), home, check) {
         Ok(better) => Ok(better),
         Err(obstacle) => {
-            let class = Aliases::new(index, memory).class(&home.block);
+            let class = Aliases::new(index, memory).may_be(&home.block);
             let copied = copied_at_the_start(index, memory, &class).into_iter();
             let mut better =
                 copied.filter_map(|copied| try_update(index, &copied, info, (new, leaf), home, check).ok());
@@ -172,7 +172,7 @@ fn try_update(
     check: Check,
 ) -> Attempt {
     let aliases = Aliases::new(index, memory);
-    let class = aliases.class(&home.block);
+    let class = aliases.may_be(&home.block);
     owned(index, memory, info, &class)?;
     let proofs = dead(index, memory, info, new, &class)?;
     let moved = relocate(index, memory, new, leaf, home)
