@@ -2,6 +2,7 @@
 //! copied, what costs nothing. For `almach explain`.
 
 mod memory;
+pub(crate) mod names;
 mod peak;
 mod plan;
 

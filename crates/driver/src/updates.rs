@@ -1,6 +1,7 @@
 //! `a with! [i] = e`: refused where the memory plan copies `a`, with the plan's reason.
 
 use crate::back::{self, Machine};
+use crate::explain::names::readable;
 use almach_base::codes::concreteness::UPDATE_COPIES;
 use almach_base::{Diagnostic, Name, Span};
 use almach_core::check::Checked;
@@ -95,9 +96,9 @@ fn diagnostic(old: &Name, span: Span, note: Option<&Note>) -> Diagnostic {
         if let Some(read) = note.read.filter(|read| *read != span) {
             diagnostic = diagnostic.also(read, "the old value is used here");
         }
-        diagnostic = diagnostic.note(note.why.clone());
+        diagnostic = diagnostic.note(readable(&note.why));
         if let Some(help) = &note.help {
-            diagnostic = diagnostic.help(help.clone());
+            diagnostic = diagnostic.help(readable(help));
         }
     }
     diagnostic.help("`with` copies where it must")

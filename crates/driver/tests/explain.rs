@@ -150,7 +150,7 @@ entry twice [n] (xs: [n]i64): []i64 =
               view: `iota` is a view: no data is moved
             a with [1] = a[0]
               in place: `a` is updated in place: nothing uses its old value afterwards
-                proved: the cells 0 + {(n_12 : 1)} of `x` are not the cells n_12 + {(n_12 : 1)} that it goes to: all cells of one come before those of the other, by at least 1
+                proved: the cells 0 + {(n : 1)} of `x` are not the cells n + {(n : 1)} that it goes to: all cells of one come before those of the other, by at least 1
             a with [1] = a[0]
               not in place: `x` is copied into this: `x` is a part of something else, or of a layout that cannot be turned round
             a with [1] = a[0]
@@ -162,7 +162,7 @@ entry twice [n] (xs: [n]i64): []i64 =
             iota n
               view: `iota` is a view: no data is moved
             a with [1:n] = a[0:n - 1]
-              not in place: `a` is copied for this update: `slice`, the cells 0 + {(n_25 - 1 : 1)} of that memory, is read while the cells 1 + {(n_25 - 1 : 1)} are written, and the two may meet
+              not in place: `a` is copied for this update: `slice`, the cells 0 + {(n - 1 : 1)} of that memory, is read while the cells 1 + {(n - 1 : 1)} are written, and the two may meet
                 what would help: make what is written first (`materialise`), or from other cells than those it goes to
             a with [1:n] = a[0:n - 1]
               not in place: `slice` is copied into this: it is made before, elsewhere

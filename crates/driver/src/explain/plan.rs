@@ -1,6 +1,7 @@
 //! What the memory plan put in place, with its proofs, and what it copies, with the reason.
 
 use super::Kind;
+use super::names::readable;
 use crate::back;
 use almach_base::{Diagnostic, Name, Span};
 use almach_core::check::Checked;
@@ -25,7 +26,8 @@ pub(super) fn of(strategy: &Checked<Program>) -> Result<Planned, Vec<Diagnostic>
     let mut out = Planned::default();
     for note in log.notes.iter().filter(|note| note.done) {
         if let Some(span) = places.of(&note.var) {
-            out.facts.push((span, Kind::InPlace, done(note, &places)));
+            let text = readable(&done(note, &places));
+            out.facts.push((span, Kind::InPlace, text));
         }
     }
     for copy in copies(&planned) {
@@ -37,8 +39,8 @@ pub(super) fn of(strategy: &Checked<Program>) -> Result<Planned, Vec<Diagnostic>
         let mut notes = log.notes.iter().rev();
         let note = notes.find(|note| Some(&note.var) == about && !note.done);
         out.copying.insert(copy.span);
-        out.facts
-            .push((copy.span, Kind::NotInPlace, left(&copy, note, &places)));
+        let text = readable(&left(&copy, note, &places));
+        out.facts.push((copy.span, Kind::NotInPlace, text));
     }
     Ok(out)
 }
