@@ -217,13 +217,14 @@ static inline int64_t size_product(int64_t x, int64_t y) {
 ";
 
 const SHRINK: &str = "\
-/* Keeps the first cells of a block, which may move. */
+/* Keeps the first cells of a block, which may move. The end is given back where it is most of the block: one that is kept for the
+ * next call would be too small for it. */
 static inline void *shrink(void *cells, int64_t count, size_t cell) {
   struct head *const whole = (struct head *)(void *)((char *)cells - BLOCK_HEAD);
   const size_t before = whole->bytes;
   const size_t bytes = ((size_t)count * cell + 2 * BLOCK_HEAD - 1) / BLOCK_HEAD * BLOCK_HEAD;
   whole->count = count;
-  struct head *const smaller = bytes < before ? realloc(whole, bytes) : NULL;
+  struct head *const smaller = bytes < before / 4 ? realloc(whole, bytes) : NULL;
   if (smaller == NULL) return cells;
   smaller->bytes = bytes;
 ACCOUNT
