@@ -121,8 +121,12 @@ fn changed(stmts: &[Stmt], names: &mut HashSet<Name>) {
     }
 }
 
+/// How many statements there are. Places in the source are none: they do not change what is done.
 fn size(stmts: &[Stmt]) -> usize {
-    let of = |stmt: &Stmt| 1 + blocks(stmt).into_iter().map(|inner| size(inner)).sum::<usize>();
+    let of = |stmt: &Stmt| match stmt {
+        Stmt::At(_) => 0,
+        _ => 1 + blocks(stmt).into_iter().map(|inner| size(inner)).sum::<usize>(),
+    };
     stmts.iter().map(of).sum()
 }
 
