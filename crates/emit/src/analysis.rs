@@ -3,18 +3,30 @@
 
 use almach_base::Name;
 use almach_imp::{Argument, Expr, Groups, Index, Passing, Proc, Stmt, is_column};
+use almach_nat::Atom;
 use almach_value::ScalarType;
 use std::collections::{HashMap, HashSet};
 
-/// The largest buffer of constant size that lives on the stack, in bytes. OpenMP's threads have small stacks on some
-/// systems.
-const STACK_BYTES: i64 = 2048;
+/// Buffers of constant size up to this many bytes live on the stack.
+const SMALL_BYTES: i64 = 2048;
+
+/// Larger ones too, up to this size, as long as a function has few of them, and never in a frame of a recursion: there may be
+/// a million of those. OpenMP's threads have small stacks on some systems.
+const LARGE_BYTES: i64 = 16 * 1024;
+const ALL_LARGE_BYTES: i64 = 64 * 1024;
+
+/// Room on the stack for what has one cell for each of many elements: partial results of chunks are few, unless there are
+/// very many elements.
+const ROOM_BYTES: i64 = 4096;
+const ELEMENTS_FOR_A_CELL: i64 = 4096;
 
 /// Where the cells of an owned buffer are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Storage {
     /// A C array of so many cells.
     Stack(i64),
+    /// A C array where so many cells are enough, else the heap.
+    Room(i64),
     Heap {
         /// Whether it may hold cells when it is allocated or handed over.
         reused: bool,
@@ -36,6 +48,19 @@ pub struct Uses {
     assigned_nested: HashSet<Name>,
     /// Whether rows of a store are reserved.
     reserves: bool,
+    /// Buffers that are too large to be on the stack without looking at the others.
+    large: HashMap<Name, Storage>,
+    /// What constants are that were computed from sizes.
+    indices: HashMap<Name, Index>,
+}
+
+/// How a procedure waits for those that it calls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Waiting {
+    /// On C's stack.
+    Native,
+    /// In a frame on a stack of its own.
+    Frame,
 }
 
 #[derive(Default, Debug)]
@@ -46,14 +71,29 @@ struct BufferUse {
     /// Whether all of those stand in the block that declares it.
     in_own_block: bool,
     constant_size: Option<i64>,
+    /// How many elements there are for each of its cells, where that is known.
+    elements_for_a_cell: Option<i64>,
+    /// Its place among those of the procedure.
+    number: usize,
     /// Whether some of its cells are given back.
     shrinks: bool,
     /// None for a parameter, whose cells the caller gets.
     ty: Option<ScalarType>,
 }
 
+impl BufferUse {
+    fn is_once(&self) -> bool {
+        self.allocations + self.moves <= 1 && self.in_own_block
+    }
+
+    /// Whether its cells are allocated once, in the block that declares it, and stay its own.
+    fn stays(&self) -> bool {
+        self.is_once() && self.moves == 0 && !self.shrinks
+    }
+}
+
 impl Uses {
-    pub fn of(proc: &Proc) -> Uses {
+    pub fn of(proc: &Proc, waiting: Waiting) -> Uses {
         let mut uses = Uses::default();
         let mut declared = HashSet::new();
         for param in &proc.params {
@@ -66,7 +106,36 @@ impl Uses {
         let results = proc.params.iter().filter(|param| param.passing == Passing::Out);
         uses.sizes.extend(results.map(|param| param.name.clone()));
         uses.close_sizes();
+        if waiting == Waiting::Native {
+            uses.place_large();
+        }
         uses
+    }
+
+    /// Puts the larger buffers of constant size, and those that are likely small, on the stack as long as there is room.
+    fn place_large(&mut self) {
+        let mut buffers: Vec<(&Name, &BufferUse)> = self.buffers.iter().collect();
+        buffers.sort_by_key(|(_, buffer)| buffer.number);
+        let (mut left, mut large) = (ALL_LARGE_BYTES, HashMap::new());
+        for (name, buffer) in buffers {
+            let Some(ty) = buffer.ty.filter(|_| buffer.stays()) else {
+                continue;
+            };
+            let width = ty.bytes() as i64;
+            let is_large = SMALL_BYTES / width + 1..=LARGE_BYTES / width;
+            let (storage, cells) = match (buffer.constant_size, buffer.elements_for_a_cell) {
+                (Some(size), _) if is_large.contains(&size) => (Storage::Stack(size), size),
+                (None, Some(elements)) if elements >= ELEMENTS_FOR_A_CELL => {
+                    (Storage::Room(ROOM_BYTES / width), ROOM_BYTES / width)
+                }
+                _ => continue,
+            };
+            if cells * width <= left {
+                left -= cells * width;
+                large.insert(name.clone(), storage);
+            }
+        }
+        self.large = large;
     }
 
     /// How a statement uses names.
@@ -129,23 +198,28 @@ impl Uses {
         let Some(found) = self.buffers.get(buffer) else {
             return Storage::Heap { reused: true };
         };
-        let once = found.allocations + found.moves <= 1 && found.in_own_block;
-        let size = found
-            .constant_size
-            .filter(|_| once && found.moves == 0 && !found.shrinks);
+        if let Some(storage) = self.large.get(buffer) {
+            return *storage;
+        }
+        let size = found.constant_size.filter(|_| found.stays());
         match (size, found.ty) {
-            (Some(size), Some(ty)) if (0..=STACK_BYTES / ty.bytes() as i64).contains(&size) => {
+            (Some(size), Some(ty)) if (0..=SMALL_BYTES / ty.bytes() as i64).contains(&size) => {
                 Storage::Stack(size.max(1))
             }
-            _ => Storage::Heap { reused: !once },
+            _ => Storage::Heap {
+                reused: !found.is_once(),
+            },
         }
     }
 
-    pub fn on_the_stack(&self) -> HashSet<Name> {
+    /// Buffers that take no memory of the heap where they have at most so many cells.
+    pub fn on_the_stack(&self) -> HashMap<Name, i64> {
         let names = self.buffers.keys();
         names
-            .filter(|name| matches!(self.storage(name), Storage::Stack(_)))
-            .cloned()
+            .filter_map(|name| match self.storage(name) {
+                Storage::Stack(cells) | Storage::Room(cells) => Some((name.clone(), cells)),
+                Storage::Heap { .. } => None,
+            })
             .collect()
     }
 
@@ -153,6 +227,7 @@ impl Uses {
         declared.insert(name.clone());
         let new = BufferUse {
             in_own_block: true,
+            number: self.buffers.len(),
             ty,
             ..BufferUse::default()
         };
@@ -173,6 +248,9 @@ impl Uses {
         match stmt {
             Stmt::At(_) => {}
             Stmt::Let { name, value, .. } => {
+                if let Expr::Index(index) = value {
+                    self.indices.insert(name.clone(), index.clone());
+                }
                 self.defines(name, value);
                 self.expr(value);
             }
@@ -204,8 +282,10 @@ impl Uses {
                 self.index(size);
                 self.sizes.extend(size.free_vars().cloned());
                 let here = declared.contains(buffer);
+                let elements = self.elements_for_a_cell(size);
                 let found = self.buffers.entry(buffer.clone()).or_default();
                 found.allocations += 1;
+                found.elements_for_a_cell = elements;
                 found.in_own_block &= here;
                 found.constant_size = size.as_constant();
             }
@@ -283,6 +363,18 @@ impl Uses {
                 }
                 Argument::Owned(name) => self.moved(name, declared),
             }),
+        }
+    }
+
+    /// The divisor of a size that is a quotient.
+    fn elements_for_a_cell(&self, size: &Index) -> Option<i64> {
+        let size = size
+            .as_var()
+            .and_then(|name| self.indices.get(name))
+            .unwrap_or(size);
+        match size.as_atom()? {
+            Atom::Quotient(ratio) => ratio.divisor.as_constant(),
+            Atom::Var(_) | Atom::Remainder(_) | Atom::Unfolded(_) => None,
         }
     }
 
@@ -375,7 +467,7 @@ pub fn fails(stmts: &[Stmt], uses: &Uses, known: &HashMap<Name, Traits>) -> bool
         Stmt::Foreign { arguments, .. } => arguments
             .iter()
             .any(|argument| matches!(argument, Argument::Owned(_))),
-        Stmt::Alloc { buffer, .. } => matches!(uses.storage(buffer), Storage::Heap { .. }),
+        Stmt::Alloc { buffer, .. } => !matches!(uses.storage(buffer), Storage::Stack(_)),
         Stmt::Call { proc, .. } => known.get(proc).is_some_and(|traits| traits.fails),
         Stmt::For { body, .. } | Stmt::While { body, .. } => fails(body, uses, known),
         Stmt::If { then, otherwise, .. } => fails(then, uses, known) || fails(otherwise, uses, known),

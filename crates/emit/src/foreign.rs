@@ -494,7 +494,7 @@ impl Emitter<'_> {
         let count = self.cells_of(given);
         let (c_name, storage) = self.heap(&given.buffer)?;
         if storage != (Storage::Heap { reused: false }) {
-            let released = self.release(&c_name)?;
+            let released = self.release(&given.buffer)?;
             out.push(released);
         }
         let cell = CExpr::SizeOfCell(Box::new(CExpr::name(c_name.clone())));

@@ -25,7 +25,7 @@ mod threshold;
 mod trace;
 pub mod tree;
 
-use crate::analysis::{Uses, reachable, traits};
+use crate::analysis::{Uses, Waiting, reachable, traits};
 use crate::helpers::{Helper, Helpers};
 use crate::names::{Scope, sanitise};
 use crate::procedure::{Callee, Emitter, Printed, Unit};
@@ -68,9 +68,9 @@ pub enum Accounting {
     On,
 }
 
-/// The buffers of a procedure that take no memory of the heap: C arrays.
-pub fn stack_buffers(proc: &Proc) -> HashSet<Name> {
-    Uses::of(proc).on_the_stack()
+/// The buffers of a procedure that take no memory of the heap where they have at most so many cells: C arrays.
+pub fn stack_buffers(proc: &Proc) -> HashMap<Name, i64> {
+    Uses::of(proc, Waiting::Native).on_the_stack()
 }
 
 /// A procedure that others may call.
@@ -157,10 +157,13 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
     let name = sanitise(&options.name);
     let mut scope = Scope::file();
     let wanted = options.exports.iter().map(|export| &export.proc);
-    let procs: Vec<(&Proc, Uses)> = reachable(&program.procs, wanted)
-        .into_iter()
-        .map(|proc| (proc, Uses::of(proc)))
-        .collect();
+    let procs = reachable(&program.procs, wanted);
+    let groups = Groups::of(procs.iter().copied());
+    let uses = |proc: &Proc| match groups.is_recursive(&proc.name) {
+        true => Uses::of(proc, Waiting::Frame),
+        false => Uses::of(proc, Waiting::Native),
+    };
+    let procs: Vec<(&Proc, Uses)> = procs.into_iter().map(|proc| (proc, uses(proc))).collect();
     let foreign = foreign::functions(procs.iter().map(|(proc, _)| *proc));
     foreign::take_names(&foreign, &mut scope)?;
     let mut declared = foreign.clone();
@@ -170,7 +173,6 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
             .or_insert((function, Span::NONE));
     }
     let exports = exports(&program.procs, options, &name, &mut scope)?;
-    let groups = Groups::of(procs.iter().map(|(proc, _)| *proc));
     let traits = traits(&procs, &groups);
     let callees = callees(&procs, &traits, &groups, &exports, options.target, &mut scope);
     let stores = stores::stores(program, &procs, &mut scope);

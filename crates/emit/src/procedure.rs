@@ -20,7 +20,7 @@ use crate::names::Scope;
 use crate::recursion::{Frame, Recursive, Resumed};
 use crate::sites::Sites;
 use crate::stores::StoreText;
-use crate::tree::{CExpr, CFunction, CParam, CStmt, CType, CUnary, Linkage};
+use crate::tree::{CBinary, CExpr, CFunction, CParam, CStmt, CType, CUnary, Linkage};
 use crate::{Accounting, Target};
 use almach_base::{Diagnostic, Name, SourceMap, Span, compiler_bug};
 use almach_imp::facts::Facts;
@@ -103,6 +103,8 @@ pub struct Emitter<'a> {
     /// Where a member of a recursive group keeps what lives across calls.
     pub frame: Option<Frame>,
     pub names: HashMap<Name, Known>,
+    /// The arrays on the stack of buffers that may fit there.
+    pub rooms: HashMap<Name, String>,
     /// Indices of loops that are 32 bits wide.
     pub narrow: HashSet<Name>,
     pub facts: Facts,
@@ -141,6 +143,7 @@ impl<'a> Emitter<'a> {
             proc_name: proc.name.clone(),
             frame: None,
             names: unit.columns.clone(),
+            rooms: HashMap::new(),
             narrow: HashSet::new(),
             facts: Facts::default(),
             scope: unit.scope.clone(),
@@ -391,26 +394,32 @@ impl<'a> Emitter<'a> {
             .ok_or_else(|| self.bug(format!("there is no procedure `{name}`")))
     }
 
-    /// `float *tmp = NULL;` for every buffer of a region.
+    /// `float *tmp = NULL;` for every buffer of a region, and its room on the stack, where it has one.
     pub fn buffer_declarations(&self, region: &Region) -> Emit<Vec<CStmt>> {
-        let declare = |name: &Name| {
+        let mut declared = Vec::new();
+        for name in &region.buffers {
             let known = self.known(name)?;
-            Ok(CStmt::Declare {
-                ty: CType::Scalar(known.ty).pointer(),
+            let ty = CType::Scalar(known.ty);
+            if let (Some(room), Role::Buffer(Some(Storage::Room(size)))) = (self.rooms.get(name), &known.role)
+            {
+                declared.push(CStmt::DeclareCells {
+                    ty: ty.clone(),
+                    name: room.clone(),
+                    size: *size,
+                });
+            }
+            declared.push(CStmt::Declare {
+                ty: ty.pointer(),
                 name: known.c_name.clone(),
                 value: Some(CExpr::name("NULL")),
-            })
-        };
-        region.buffers.iter().map(declare).collect()
+            });
+        }
+        Ok(declared)
     }
 
     pub fn releases(&self, region: &Region) -> Emit<Vec<CStmt>> {
         let names = region.buffers.iter().rev();
-        let c_names = names.map(|name| Ok(self.known(name)?.c_name.clone()));
-        let owner = self.owner(region)?;
-        c_names
-            .map(|c_name: Emit<String>| Ok(release(owner.clone(), &c_name?)))
-            .collect()
+        names.map(|name| self.released(name, region)).collect()
     }
 
     /// The context that blocks come from and go back to; a procedure without one has only blocks that it got.
@@ -422,14 +431,22 @@ impl<'a> Emitter<'a> {
     }
 
     /// `release(ctx, tmp);`
-    pub fn release(&mut self, c_name: &str) -> Emit<CStmt> {
+    pub fn release(&self, buffer: &Name) -> Emit<CStmt> {
         let Some(region) = self.regions.last() else {
             return Err(self.bug("a statement outside of a region"));
         };
-        Ok(release(self.owner(region)?, c_name))
+        self.released(buffer, region)
     }
-}
 
-fn release(owner: CExpr, c_name: &str) -> CStmt {
-    CStmt::Do(CExpr::call("release", [owner, CExpr::name(c_name)]))
+    fn released(&self, buffer: &Name, region: &Region) -> Emit<CStmt> {
+        let block = CExpr::name(self.known(buffer)?.c_name.clone());
+        let release = CStmt::Do(CExpr::call("release", [self.owner(region)?, block.clone()]));
+        Ok(match self.rooms.get(buffer) {
+            Some(room) => {
+                let on_the_heap = CExpr::binary(CBinary::NotEqual, block, CExpr::name(room.clone()));
+                CStmt::when(on_the_heap, vec![release])
+            }
+            None => release,
+        })
+    }
 }

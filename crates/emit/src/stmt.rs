@@ -70,7 +70,11 @@ impl Emitter<'_> {
             Stmt::Buffer { name, ty, .. } => {
                 let storage = self.uses.storage(name);
                 self.bind(name, *ty, Role::Buffer(Some(storage)));
-                if let Storage::Heap { .. } = storage {
+                if let Storage::Room(_) = storage {
+                    let room = self.scope.fresh(&format!("{name}_room"));
+                    self.rooms.insert(name.clone(), room);
+                }
+                if let Storage::Heap { .. } | Storage::Room(_) = storage {
                     self.region()?.buffers.push(name.clone());
                 }
             }
@@ -196,6 +200,7 @@ impl Emitter<'_> {
                 });
                 return Ok(());
             }
+            Storage::Room(_) => false,
             Storage::Heap { reused } => reused,
         };
         self.allocates = true;
@@ -211,11 +216,21 @@ impl Emitter<'_> {
             count = CExpr::name(name);
         }
         if reused {
-            let released = self.release(&c_name)?;
+            let released = self.release(buffer)?;
             out.push(released);
         }
         let cell = CExpr::SizeOfCell(Box::new(CExpr::name(c_name.clone())));
-        let block = CExpr::call("allocate", [self.context()?, count.clone(), cell]);
+        let mut block = CExpr::call("allocate", [self.context()?, count.clone(), cell]);
+        if let (Storage::Room(cells), Some(room)) = (storage, self.rooms.get(buffer)) {
+            // A negative size is none that fits.
+            let wanted = CExpr::cast(CType::Scalar(ScalarType::U64), count.clone());
+            let fits = CExpr::binary(CBinary::LessEqual, wanted, CExpr::literal(cells.to_string()));
+            block = CExpr::Conditional(
+                Box::new(fits),
+                Box::new(CExpr::name(room.clone())),
+                Box::new(block),
+            );
+        }
         out.push(CStmt::Assign(CExpr::name(c_name.clone()), block));
         let site = Site {
             code: runtime::OUT_OF_MEMORY,
@@ -316,7 +331,7 @@ impl Emitter<'_> {
         if let Storage::Stack(_) = storage {
             return Ok(());
         }
-        let released = self.release(&c_name)?;
+        let released = self.release(buffer)?;
         out.push(released);
         // Nothing looks at it any more where nothing fails up to the end of the region.
         let at_end = !analysis::fails(after, self.uses, &self.unit.traits);
@@ -485,7 +500,7 @@ impl Emitter<'_> {
                 Argument::Owned(buffer) => {
                     let (c_name, storage) = self.heap(buffer)?;
                     if storage != (Storage::Heap { reused: false }) {
-                        let released = self.release(&c_name)?;
+                        let released = self.release(buffer)?;
                         out.push(released);
                         out.push(CStmt::Assign(CExpr::name(c_name.clone()), CExpr::name("NULL")));
                     }

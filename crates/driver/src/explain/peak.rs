@@ -145,8 +145,8 @@ struct Frame {
     values: HashMap<Name, Index>,
     buffers: HashMap<Name, Name>,
     widths: HashMap<Name, i64>,
-    /// Buffers that are on the stack.
-    stack: HashSet<Name>,
+    /// Buffers that are on the stack where they have at most so many cells.
+    stack: HashMap<Name, i64>,
     /// Tells calls of a procedure apart.
     id: usize,
     is_entry: bool,
@@ -233,7 +233,9 @@ impl<'a> Walk<'a> {
             Stmt::While { body, .. } => return self.repeat(stmt, body, None, frame),
             Stmt::If { then, otherwise, .. } => return self.branches(stmt, [then, otherwise], frame),
             Stmt::Call { proc, arguments, .. } => return self.call(stmt, proc, arguments, frame),
-            Stmt::Reserve { .. } => return Err("it makes recursive data"),
+            Stmt::Reserve { .. } => {
+                return Err("it makes recursive data, and how much is known only when it runs");
+            }
             Stmt::Foreign { arguments, .. } => {
                 if arguments.iter().any(|one| matches!(one, Argument::Owned(_))) {
                     return Err("foreign functions give it arrays");
@@ -284,7 +286,8 @@ impl<'a> Walk<'a> {
     }
 
     fn alloc(&mut self, buffer: &Name, size: &Index, frame: &Frame) -> Walked {
-        if frame.stack.contains(buffer) {
+        let room = frame.stack.get(buffer).copied();
+        if room.is_some() && size.as_constant().is_some() {
             return Ok(());
         }
         let width = frame.widths.get(buffer).copied().unwrap_or(1);
@@ -296,7 +299,7 @@ impl<'a> Walk<'a> {
         };
         for held in &mut self.states {
             let cells = cells.clone();
-            held.insert(buffer.clone(), Block { cells, width });
+            held.insert(buffer.clone(), Block { cells, width, room });
             let moment = Together {
                 blocks: held.values().cloned().collect(),
                 parallel: Vec::new(),
@@ -457,7 +460,7 @@ impl<'a> Walk<'a> {
 
     fn call(&mut self, stmt: &'a Stmt, name: &Name, arguments: &[Argument], frame: &mut Frame) -> Walked {
         if self.groups.is_recursive(name) {
-            return Err("it recurses");
+            return Err("it recurses, and how deep is known only when it runs");
         }
         let Some(proc) = self.program.proc(name) else {
             return Err("it calls a procedure that is not there");

@@ -11,6 +11,8 @@ use std::fmt;
 pub struct Block {
     pub cells: Index,
     pub width: i64,
+    /// It is on the stack where it has at most so many cells.
+    pub room: Option<i64>,
 }
 
 /// What is held at one moment.
@@ -112,6 +114,9 @@ impl Sizes<'_> {
         for block in &together.blocks {
             let (cells, one) = self.index(&block.cells)?;
             precision = worse(precision, one);
+            if block.room.is_some_and(|room| (0..=room).contains(&cells)) {
+                continue;
+            }
             let cells = cells.max(0).checked_mul(block.width)?;
             bytes = bytes.checked_add(cells.checked_add(2 * LINE - 1)? / LINE * LINE)?;
         }
@@ -187,7 +192,7 @@ fn is_as_large(large: &Together, small: &Together) -> bool {
     rest.into_iter().all(|block| {
         let at = left
             .iter()
-            .position(|other| known.is_nonneg(&(other.bytes() - block.bytes())));
+            .position(|other| other.room <= block.room && known.is_nonneg(&(other.bytes() - block.bytes())));
         at.map(|at| left.swap_remove(at)).is_some()
     })
 }
