@@ -8,17 +8,18 @@
 //!   in s) cols                                       in next) start xss
 //! ```
 //!
-//! Each column is still reduced in order. On the host the rows are split into chunks for threads, as those of any other
-//! reduction; that takes an operator whose identity is known.
+//! Each column is still reduced in order. On the host threads share strips of columns, whose states stay in the cache; of the
+//! columns that are left over, too few to share, the rows are split into chunks for threads, as those of any other
+//! reduction. That takes an operator whose identity is known.
 //!
 //! Removes: a map over a transposition. Introduces: `reduceSeq` over rows, `map@vec` over columns. Guarantees: nothing that can
 //! fail is moved; each column's elements are combined in their order.
 
-use crate::operator::Operator;
 use crate::producers::Plan;
 use crate::reductions::Reduction;
 use crate::write::{Definitions, at_level, int, view};
 use crate::{Around, Choice, Chooser, cost};
+use almach_base::Span;
 use almach_core::build::{enter_params, op as plain_op};
 use almach_core::typing::Typed;
 use almach_core::visit::{Vars, Walk, walk_function, walk_stmt};
@@ -30,6 +31,12 @@ use std::collections::HashMap;
 
 /// Rows of a chunk.
 const ROWS: i64 = 128;
+
+/// Bytes of the states of a strip of columns.
+const STRIP_BYTES: i64 = 4096;
+
+/// Strips come in so many at once: fewer are too few for threads to share.
+const STRIPS: i64 = 8;
 
 /// What every variable bound to a free transposition transposes.
 pub(crate) fn transposed(function: &Function) -> HashMap<Var, Atom> {
@@ -93,6 +100,15 @@ impl<'o> Nest<'o> {
         };
         self.after.is_empty() && self.others.is_empty() && given == result
     }
+}
+
+/// A reduction of every column.
+struct Columns<'c> {
+    nest: &'c Nest<'c>,
+    reduction: &'c Reduction,
+    /// Which of the arrays that feed it holds the columns.
+    at: usize,
+    initial: &'c Atom,
 }
 
 impl Chooser {
@@ -210,18 +226,7 @@ impl Chooser {
             &nest.function.context,
             &nest.function.params,
         );
-        let arrays: Vec<Atom> = nest
-            .sources
-            .iter()
-            .map(|source| source.cloned().unwrap_or_else(|| nest.rows.clone()))
-            .collect();
         let span = stmt.span;
-        let Some(elements) = self.zipped(&arrays, span)? else {
-            return Ok(());
-        };
-        let Some((_, element)) = self.array_type(&elements) else {
-            return Ok(());
-        };
         self.decide(
             span,
             Prim::Map,
@@ -234,16 +239,18 @@ impl Chooser {
             function,
             initial,
             &nest.producers,
-            element,
+            Type::unit(),
             around,
         )?;
-        let at = nest.sources.iter().position(Option::is_none).unwrap_or(0);
-        let start = self.filled(&nest.rows, initial, span)?;
-        let all = match (around, reduction.operator.clone()) {
-            (Around::Nothing, Some(operator)) => {
-                self.row_chunks(&reduction, &operator, at, &start, &elements, &nest.rows)?
-            }
-            _ => self.fold_rows(&reduction, at, &start, &elements)?,
+        let columns = Columns {
+            nest,
+            reduction: &reduction,
+            at: nest.sources.iter().position(Option::is_none).unwrap_or(0),
+            initial,
+        };
+        let all = match around {
+            Around::Nothing => self.shared_columns(&columns)?,
+            Around::Parallel | Around::Lane => self.fold_columns(&columns, &nest.rows)?,
         };
         let after = after(nest);
         let result = match (after.body.stmts.as_slice(), after.body.values.as_slice()) {
@@ -265,8 +272,64 @@ impl Chooser {
         Ok(())
     }
 
+    /// What feeds the reduction, where the columns are those of `rows`.
+    fn elements_of(&mut self, nest: &Nest<'_>, rows: &Atom, span: Span) -> Typed<Option<Atom>> {
+        let arrays: Vec<Atom> = nest
+            .sources
+            .iter()
+            .map(|source| source.cloned().unwrap_or_else(|| rows.clone()))
+            .collect();
+        self.zipped(&arrays, span)
+    }
+
+    /// All columns of some rows, by one worker.
+    fn fold_columns(&mut self, columns: &Columns<'_>, rows: &Atom) -> Typed<Atom> {
+        let span = columns.reduction.span;
+        let start = self.filled(rows, columns.initial, span)?;
+        match self.elements_of(columns.nest, rows, span)? {
+            Some(elements) => self.fold_rows(columns.reduction, columns.at, &start, &elements),
+            None => Ok(start),
+        }
+    }
+
+    /// All columns, by threads: strips of them; chunks of the rows of those that are left over.
+    fn shared_columns(&mut self, columns: &Columns<'_>) -> Typed<Atom> {
+        let Columns { nest, reduction, .. } = *columns;
+        let span = reduction.span;
+        let width = STRIP_BYTES / scalar_bytes(&reduction.state).clamp(1, STRIP_BYTES);
+        let is_narrow = match self.array_type(&nest.rows) {
+            Some((_, Type::Array(Dim::Size(size), _))) => {
+                size.as_constant().is_some_and(|size| size < width * STRIPS)
+            }
+            _ => true,
+        };
+        if is_narrow {
+            return self.row_chunks(columns, &nest.rows);
+        }
+        let reason = "strips of columns are shared by threads";
+        self.decide(span, reduction.operation, Choice::Chunks(width), reason);
+        let all = self.transpose(nest.rows.clone(), "columns", span)?;
+        let (whole, rest) = self.multiple_of(&all, width * STRIPS, span)?;
+        let strips = self.bind(view(Prim::Split, vec![int(width), whole]), "strips", span)?;
+        let each = self.lambda_over("strip", std::slice::from_ref(&strips), |this, strip| {
+            let strip = strip.into_iter().next().unwrap_or_else(|| int(0));
+            let rows = this.transpose(strip, "rows", span)?;
+            this.fold_columns(columns, &rows)
+        })?;
+        let done = at_level(Prim::Map, Level::Par, vec![each], vec![strips]);
+        let done = self.bind(done, "done", span)?;
+        let done = self.bind(view(Prim::Join, vec![done]), "done", span)?;
+        let rest = self.transpose(rest, "rest", span)?;
+        let left = self.row_chunks(columns, &rest)?;
+        self.bind(
+            at_level(Prim::Concat, Level::Seq, vec![], vec![done, left]),
+            "all",
+            span,
+        )
+    }
+
     /// A value for every column.
-    pub(crate) fn filled(&mut self, rows: &Atom, value: &Atom, span: almach_base::Span) -> Typed<Atom> {
+    pub(crate) fn filled(&mut self, rows: &Atom, value: &Atom, span: Span) -> Typed<Atom> {
         let Some((_, Type::Array(Dim::Size(columns), _))) = self.array_type(rows) else {
             return Ok(value.clone());
         };
@@ -309,23 +372,28 @@ impl Chooser {
         self.bind(fold, "columns", span)
     }
 
-    /// Chunks of rows for threads, whose results are combined in order.
-    fn row_chunks(
-        &mut self,
-        reduction: &Reduction,
-        operator: &Operator,
-        at: usize,
-        start: &Atom,
-        elements: &Atom,
-        rows: &Atom,
-    ) -> Typed<Atom> {
+    /// Chunks of rows for threads, whose results are combined in order, where the operator's identity is known.
+    fn row_chunks(&mut self, columns: &Columns<'_>, rows: &Atom) -> Typed<Atom> {
+        let Columns {
+            nest,
+            reduction,
+            at,
+            initial,
+        } = *columns;
+        let Some(operator) = &reduction.operator else {
+            return self.fold_columns(columns, rows);
+        };
         let span = reduction.span;
+        let start = self.filled(rows, initial, span)?;
+        let Some(elements) = self.elements_of(nest, rows, span)? else {
+            return Ok(start);
+        };
         let reason = "rows are added to all columns, by one thread for each chunk";
         self.decide(span, reduction.operation, Choice::Chunks(ROWS), reason);
-        let n = self.builder.length(elements, span)?;
+        let n = self.builder.length(&elements, span)?;
         let count = self.arithmetic(BinOp::Div, n, int(ROWS), "chunks", span)?;
         let whole = self.arithmetic(BinOp::Mul, count, int(ROWS), "whole", span)?;
-        let (head, rest) = self.cut(elements, &whole, span)?;
+        let (head, rest) = self.cut(&elements, &whole, span)?;
         let chunks = self.bind(view(Prim::Split, vec![int(ROWS), head]), "chunks", span)?;
         let Some((_, chunk)) = self.array_type(&chunks) else {
             return Ok(chunks);
@@ -337,8 +405,8 @@ impl Chooser {
         })?;
         let partials = at_level(Prim::Map, Level::Par, vec![each], vec![chunks]);
         let partials = self.bind(partials, "partials", span)?;
-        let columns = self.builder.type_of(start)?;
-        let params = [("acc", columns.clone()), ("part", columns)];
+        let states = self.builder.type_of(&start)?;
+        let params = [("acc", states.clone()), ("part", states)];
         let state = reduction.state.clone();
         let combine = self.lambda_of(params, |this, params| {
             let inner = [("acc", state.clone()), ("part", state)];
@@ -348,9 +416,18 @@ impl Chooser {
             let next = at_level(Prim::Map, Level::Vec, vec![column], params.to_vec());
             this.bind(next, "next", span)
         })?;
-        let all = plain_op(Prim::ReduceSeq, vec![combine], vec![start.clone(), partials]);
+        let all = plain_op(Prim::ReduceSeq, vec![combine], vec![start, partials]);
         let all = self.bind(all, "all", span)?;
         self.fold_rows(reduction, at, &all, &rest)
+    }
+}
+
+/// Bytes of scalars, and of tuples of them.
+fn scalar_bytes(ty: &Type) -> i64 {
+    match ty {
+        Type::Scalar(scalar) => scalar.bytes() as i64,
+        Type::Tuple(parts) => parts.iter().map(scalar_bytes).sum(),
+        Type::Vector(..) | Type::Array(..) | Type::Data(_) | Type::Node(_) => STRIP_BYTES,
     }
 }
 

@@ -6,7 +6,7 @@
 //!   reduce (+) 0 (map (*) row col))        =>     let tiles = map@seq (\columns: [32][k]t -> join (map@seq (\four: [4][k]t ->
 //!   (transpose b)) a                                reduceSeq (\acc (as, bs) -> map@seq (\sums a ->
 //!                                                     map@vec (\sum b -> fma a b sum) sums bs) acc as) …) (split 4 rows))) …
-//!                                                 … the rows put together …) (split 64 a)
+//!                                                 transpose (concat (join tiles) …)) (split 64 a)
 //! ```
 //!
 //! Each element is still one reduction in order, the same one as that of `interchange`, which does what is left over.
@@ -203,8 +203,7 @@ impl Chooser {
         })?;
         let parts = at_level(Prim::Map, Level::Seq, vec![each], vec![tiles.clone()]);
         let parts = self.bind(parts, "parts", span)?;
-        let parts = levelled(view(Prim::Transpose, vec![parts]));
-        let parts = self.bind(parts, "parts", span)?;
+        let parts = self.bind(view(Prim::Join, vec![parts]), "parts", span)?;
         let each = self.lambda_of([("row", row)], |this, [row]| {
             this.row_of(
                 meeting.reduction,
@@ -217,19 +216,14 @@ impl Chooser {
         })?;
         let ends = at_level(Prim::Map, Level::Seq, vec![each], vec![rows.clone()]);
         let ends = self.bind(ends, "ends", span)?;
-        let (Some((_, part)), Some((_, end))) = (self.array_type(&parts), self.array_type(&ends)) else {
-            return Ok(ends);
-        };
-        let together = self.lambda_of([("part", part), ("end", end)], |this, [part, end]| {
-            let part = this.bind(view(Prim::Join, vec![part]), "part", span)?;
-            let row = at_level(Prim::Concat, Level::Seq, vec![], vec![part, end]);
-            this.bind(row, "row", span)
-        })?;
-        let rows = at_level(Prim::Map, Level::Seq, vec![together], vec![parts, ends]);
-        self.bind(rows, "rows", span)
+        let ends = self.transpose(ends, "ends", span)?;
+        // Put together by columns: then every tile has one place in the result, and is written there.
+        let columns = at_level(Prim::Concat, Level::Seq, vec![], vec![parts, ends]);
+        let columns = self.bind(columns, "columns", span)?;
+        self.transpose(columns, "rows", span)
     }
 
-    /// The blocks of a group of rows with the columns of a tile.
+    /// The blocks of a group of rows with the columns of a tile, by columns.
     fn tile(&mut self, meeting: &Meeting<'_>, blocks: &Atom, tile: &Atom, span: Span) -> Typed<Atom> {
         let columns = self.bind(
             levelled(view(Prim::Transpose, vec![tile.clone()])),
@@ -246,7 +240,8 @@ impl Chooser {
         })?;
         let done = at_level(Prim::Map, Level::Seq, vec![each], vec![blocks.clone()]);
         let done = self.bind(done, "done", span)?;
-        self.bind(view(Prim::Join, vec![done]), "done", span)
+        let done = self.bind(view(Prim::Join, vec![done]), "done", span)?;
+        self.transpose(done, "done", span)
     }
 
     /// `reduceSeq` whose state is a tile.

@@ -195,7 +195,7 @@ impl Chooser {
         self.bind(at_level(Prim::Map, level, vec![each], arrays), "rows", span)
     }
 
-    fn transpose(&mut self, array: Atom, name: &str, span: Span) -> Typed<Atom> {
+    pub(crate) fn transpose(&mut self, array: Atom, name: &str, span: Span) -> Typed<Atom> {
         self.bind(levelled(view(Prim::Transpose, vec![array])), name, span)
     }
 }
