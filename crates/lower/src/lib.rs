@@ -2,10 +2,13 @@
 //! arithmetic (stage III). Every stage's result passes its checker before the next one starts; what breaks a rule there
 //! is a bug of the compiler and reported as one.
 
+mod buffers;
 mod cells;
 mod crossing;
 mod error;
 mod facts;
+mod forward;
+mod hand_over;
 mod in_place;
 mod in_turn;
 mod memory;
@@ -139,6 +142,10 @@ fn lower_entries(program: &Program, names: &[&str]) -> Lowering<Lowered> {
         in_place::in_place(proc);
         // What was copied from and to may be of no use now.
         tidy::tidy(proc);
+        forward::forward(proc);
+    }
+    hand_over::hand_over(&mut procs);
+    for proc in &mut procs {
         near_use::near_use(proc);
         widths::test_on_entry(proc);
         rename::rename(proc);

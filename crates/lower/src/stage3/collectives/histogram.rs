@@ -3,19 +3,22 @@
 //!
 //! ```text
 //! if cells * copies < n {
+//!   par for c < copies { own bins of part c; every b: atomic bins[b] = bins[b] ⊕ own[b] }
+//!   or, where the order shows:
 //!   par for c < copies { own bins of part c }          par for b < cells { bins[b] = bins[b] ⊕ own[0][b] ⊕ own[1][b] … }
 //! } else {
 //!   par for i < n { atomic bins[j] = bins[j] ⊕ x[i] }   or, range by range, in order, bins[j] = bins[j] ⊕ x[i]
 //! }
 //! ```
 //!
-//! How many copies there are is written on the operation, so the grouping is the same on every machine.
+//! How many parts there are is written on the operation, so the grouping is the same on every machine. Where any order gives the
+//! same, no more bins of one's own are held than parts are worked on at once.
 
 use super::super::storage::Tree;
 use super::super::{Generator, Parallel, Step};
 use super::ranges::WORTH_SORTING;
 use super::scatter::At;
-use super::{Chunking, Elements};
+use super::{Chunking, Elements, Share};
 use crate::error::Lowering;
 use almach_base::Name;
 use almach_dpia::{Data, Instance, Phrase, Prim};
@@ -85,7 +88,13 @@ impl Generator<'_> {
         };
         let copies = Index::constant(parts.get().into());
         let few = self.less(&(&copies * &cells), &of.size);
-        self.either(few, |this| this.with_copies(&histogram, operator, &copies), many)
+        let exact = operator.filter(|(op, ty)| exact_in_any_order(*op, *ty));
+        let added = exact.and_then(|(op, ty)| Some((op, neutral(op, ty)?)));
+        let in_parts = |this: &mut Self| match added {
+            Some((op, neutral)) => this.with_own_bins(&histogram, op, neutral, &copies),
+            None => this.with_copies(&histogram, operator, &copies),
+        };
+        self.either(few, in_parts, many)
     }
 
     fn with_atomics(&mut self, histogram: &Histogram<'_>, op: BinOp) -> Lowering<()> {
@@ -95,19 +104,55 @@ impl Generator<'_> {
         self.every(of, LoopMode::Par, |this, i| {
             this.inside_at(at, i, |this, j| {
                 let value = this.read(values, vec![Step::At(i.clone())])?;
-                let place = this.target(var, vec![Step::At(j.clone())])?;
-                let Tree::Buffer(buffer, ..) = &place.tree else {
-                    return this.bug("bins that are no array");
-                };
-                this.emit(Stmt::Atomic {
-                    step: AtomicStep::Update(op, value),
-                    order: Order::Relaxed,
-                    buffer: buffer.clone(),
-                    index: this.simplify(&place.offset()),
-                });
-                Ok(())
+                this.update_atomically(var, j, op, value)
             })
         })
+    }
+
+    fn update_atomically(&mut self, var: &Phrase, bin: &Index, op: BinOp, value: Expr) -> Lowering<()> {
+        let place = self.target(var, vec![Step::At(bin.clone())])?;
+        let Tree::Buffer(buffer, ..) = &place.tree else {
+            return self.bug("bins that are no array");
+        };
+        self.emit(Stmt::Atomic {
+            step: AtomicStep::Update(op, value),
+            order: Order::Relaxed,
+            buffer: buffer.clone(),
+            index: self.simplify(&place.offset()),
+        });
+        Ok(())
+    }
+
+    /// Elements in parts, for an operator that is exact in any order: whoever works on a part has bins for the time of it.
+    fn with_own_bins(
+        &mut self,
+        histogram: &Histogram<'_>,
+        op: BinOp,
+        neutral: Scalar,
+        parts: &Index,
+    ) -> Lowering<()> {
+        let Histogram { of, at, var, .. } = *histogram;
+        let chunking = self.parts_of(of, parts);
+        self.over_chunks(&chunking, LoopMode::Par, |this, chunk| {
+            let own = Own {
+                bins: this.variable("own", &Data::array(at.2.clone(), of.data.clone())),
+                empty: Empty::Neutral(neutral),
+            };
+            this.fill_part(histogram, chunk, &own, &Index::zero())?;
+            let b = this.fresh("b");
+            this.counted(b.clone(), at.2.clone(), LoopMode::Seq, |this| {
+                let b = Index::var(b);
+                let value = this.read(&own.bins.clone().reader(), vec![Step::At(b.clone())])?;
+                this.update_atomically(var, &b, op, value)
+            })?;
+            this.end_variable(&own.bins)
+        })
+    }
+
+    fn parts_of(&mut self, of: &Elements, parts: &Index) -> Chunking {
+        let elements = self.div(&(&of.size + parts - Index::one()), parts);
+        let elements = self.named("part", elements);
+        self.chunked(&of.size, elements)
     }
 
     fn with_copies(
@@ -117,9 +162,7 @@ impl Generator<'_> {
         copies: &Index,
     ) -> Lowering<()> {
         let Histogram { of, at, .. } = *histogram;
-        let elements = self.div(&(&of.size + copies - Index::one()), copies);
-        let elements = self.named("part", elements);
-        let chunking = self.chunked(&of.size, elements);
+        let chunking = self.parts_of(of, copies);
         let all = self.named("bins", at.2 * copies);
         let bins = self.variable("own", &Data::array(all.clone(), of.data.clone()));
         let empty = match operator.and_then(|(op, ty)| neutral(op, ty)) {
@@ -127,7 +170,9 @@ impl Generator<'_> {
             None => Empty::Flag(self.scratch("holds", ScalarType::Bool, all)),
         };
         let own = Own { bins, empty };
-        self.fill_copies(histogram, &chunking, &own)?;
+        self.over_chunks(&chunking, LoopMode::Par, |this, chunk| {
+            this.fill_part(histogram, chunk, &own, &(at.2 * &chunk.number))
+        })?;
         self.combine_copies(histogram, &chunking.count, &own)?;
         if let Empty::Flag(flag) = own.empty {
             self.emit(Stmt::Free(flag));
@@ -135,7 +180,14 @@ impl Generator<'_> {
         self.end_variable(&own.bins)
     }
 
-    fn fill_copies(&mut self, histogram: &Histogram<'_>, chunking: &Chunking, own: &Own) -> Lowering<()> {
+    /// The elements of a part go into bins of its own, from `base` on.
+    fn fill_part(
+        &mut self,
+        histogram: &Histogram<'_>,
+        part: &Share,
+        own: &Own,
+        base: &Index,
+    ) -> Lowering<()> {
         let Histogram {
             of,
             function,
@@ -143,30 +195,27 @@ impl Generator<'_> {
             values,
             ..
         } = *histogram;
-        self.over_chunks(chunking, LoopMode::Par, |this, chunk| {
-            let base = at.2 * &chunk.number;
-            let b = this.fresh("b");
-            this.counted(b.clone(), at.2.clone(), LoopMode::Seq, |this| {
-                let bin = &base + &Index::var(b);
-                match &own.empty {
-                    Empty::Neutral(neutral) => {
-                        let neutral = almach_dpia::build::literal(*neutral);
-                        this.put(of, &own.bins, &bin, &neutral)
-                    }
-                    Empty::Flag(flag) => {
-                        this.set_flag(flag, bin, Scalar::Bool(false));
-                        Ok(())
-                    }
+        let b = self.fresh("b");
+        self.counted(b.clone(), at.2.clone(), LoopMode::Seq, |this| {
+            let bin = base + &Index::var(b);
+            match &own.empty {
+                Empty::Neutral(neutral) => {
+                    let neutral = almach_dpia::build::literal(*neutral);
+                    this.put(of, &own.bins, &bin, &neutral)
                 }
-            })?;
-            let k = this.fresh("k");
-            this.counted(k.clone(), chunk.length.clone(), LoopMode::Seq, |this| {
-                let i = &chunk.start + &Index::var(k);
-                this.inside_at(at, &i, |this, j| {
-                    let bin = &base + j;
-                    let value = this.element(of, values, &i)?;
-                    this.combine_into(of, function, own, &bin, &value)
-                })
+                Empty::Flag(flag) => {
+                    this.set_flag(flag, bin, Scalar::Bool(false));
+                    Ok(())
+                }
+            }
+        })?;
+        let k = self.fresh("k");
+        self.counted(k.clone(), part.length.clone(), LoopMode::Seq, |this| {
+            let i = &part.start + &Index::var(k);
+            this.inside_at(at, &i, |this, j| {
+                let bin = base + j;
+                let value = this.element(of, values, &i)?;
+                this.combine_into(of, function, own, &bin, &value)
             })
         })
     }

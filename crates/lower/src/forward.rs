@@ -1,0 +1,357 @@
+//! Arrays that are made only to be copied are made where the copy would be.
+//!
+//! ```text
+//! buffer acc: f32
+//! alloc acc[n]
+//! for i < n { acc[i] = 0.0 }                        for i < n { out[k*n + i] = 0.0 }
+//! for j < m {                                 ~~>   for j < m {
+//!   for i < n { acc[i] = acc[i] + xs[j*n + i] }       for i < n { out[k*n + i] = out[k*n + i] + xs[j*n + i] }
+//! }                                                 }
+//! copy out[k*n] = acc[0] for n
+//! free acc
+//! ```
+//!
+//! Such are accumulators of `reduceSeq`, histograms, loops that update in place. The other way around, an array that starts as a
+//! copy of one that nobody looks at any more takes that one over. Small arrays of constant size stay: the C compiler keeps
+//! them in registers. So do larger ones in an iteration of a parallel loop: they are on its stack, and C knows there that they
+//! are apart from all other memory, which it does not know of parts of buffers.
+//!
+//! Removes: buffers, copies. Introduces: nothing. Guarantees: the same results; an iteration of a parallel loop touches no cells but
+//! its own, since it wrote those of the copy before. Where a call fails, what it wrote so far is nobody's.
+
+use crate::buffers::{Moved, changes_hands, mentions, renamed};
+use crate::in_place::allocated;
+use crate::tidy::{blocks, blocks_mut};
+use almach_base::Name;
+use almach_imp::{Argument, Expr, Index, Proc, Space, Stmt};
+use std::collections::{HashMap, HashSet};
+
+/// Arrays of fewer cells are left to the C compiler.
+const SMALL: i64 = 1024;
+const SMALL_IN_ITERATIONS: i64 = 4097;
+
+#[derive(Clone, Copy)]
+enum Around {
+    Nothing,
+    ParallelLoop,
+}
+
+pub(crate) fn forward(proc: &mut Proc) {
+    let mut sizes = HashMap::new();
+    allocated(&proc.body, &mut sizes);
+    let sizes = Sizes(sizes);
+    sizes.block(&mut proc.body, Around::Nothing);
+}
+
+/// Numbers of cells of buffers that are allocated with one size only.
+struct Sizes(HashMap<Name, Option<Index>>);
+
+impl Sizes {
+    fn block(&self, stmts: &mut Vec<Stmt>, around: Around) {
+        let mut at = 0;
+        while at < stmts.len() {
+            let shorter = match self.large_buffer(stmts.get(at), around) {
+                Some(buffer) => {
+                    taken_over(stmts, at, &buffer, self).or_else(|| self.forwarded(stmts, at, &buffer))
+                }
+                None => None,
+            };
+            match shorter {
+                Some(shorter) => {
+                    *stmts = shorter;
+                    // What was copied to may be copied itself.
+                    at = 0;
+                }
+                None => at += 1,
+            }
+        }
+        for stmt in stmts.iter_mut() {
+            let around = match stmt {
+                Stmt::For { mode, .. } if mode.has_threads() => Around::ParallelLoop,
+                _ => around,
+            };
+            blocks_mut(stmt)
+                .into_iter()
+                .for_each(|inner| self.block(inner, around));
+        }
+    }
+
+    fn of(&self, buffer: &Name) -> Option<&Index> {
+        self.0.get(buffer)?.as_ref()
+    }
+
+    /// The buffer that a statement declares, where it is worth a look.
+    fn large_buffer(&self, stmt: Option<&Stmt>, around: Around) -> Option<Name> {
+        let least = match around {
+            Around::Nothing => SMALL,
+            Around::ParallelLoop => SMALL_IN_ITERATIONS,
+        };
+        match stmt? {
+            Stmt::Buffer {
+                name,
+                space: Space::Host,
+                ..
+            } => {
+                let is_large = |size: &Index| size.as_constant().is_none_or(|size| size >= least);
+                self.of(name).is_some_and(is_large).then(|| name.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// Where a statement copies all of a buffer to: to which one, and its first cell there.
+    fn destination(&self, stmt: &Stmt, buffer: &Name) -> Option<(Name, Index)> {
+        let size = self.of(buffer)?;
+        match stmt {
+            Stmt::Copy {
+                to,
+                to_index,
+                from,
+                from_index,
+                count,
+            } if from == buffer && from_index.is_zero() && count == size => {
+                Some((to.clone(), to_index.clone()))
+            }
+            Stmt::For {
+                index, count, body, ..
+            } if count == size => {
+                let [
+                    Stmt::Store {
+                        buffer: to,
+                        index: place,
+                        value: Expr::Load(from, cell),
+                    },
+                ] = body.as_slice()
+                else {
+                    return None;
+                };
+                let first = place - &Index::var(index.clone());
+                let is_copy = from == buffer && cell.as_var() == Some(index) && !first.mentions(index);
+                is_copy.then(|| (to.clone(), first))
+            }
+            _ => None,
+        }
+    }
+
+    /// The statements without the buffer that is declared at `at`, where it is copied once, as a whole, and not used after.
+    fn forwarded(&self, stmts: &[Stmt], at: usize, buffer: &Name) -> Option<Vec<Stmt>> {
+        let (before, rest) = stmts.split_at_checked(at)?;
+        let (copy_at, (to, first)) = rest
+            .iter()
+            .enumerate()
+            .find_map(|(at, stmt)| Some((at, self.destination(stmt, buffer)?)))?;
+        let (between, after) = (rest.get(..copy_at)?, rest.get(copy_at + 1..)?);
+        let exists = !declares(before, &to) || before.iter().any(|stmt| allocates(stmt, &to));
+        let mut bound = HashSet::new();
+        between.iter().for_each(|stmt| changed(stmt, &mut bound));
+        let is_known = first.free_vars().all(|var| !bound.contains(var));
+        let stays = between.iter().all(|stmt| !changes_hands(stmt, buffer));
+        let untouched = to != *buffer && between.iter().all(|stmt| !mentions(stmt, &to));
+        if !(exists && is_known && stays && untouched && is_dead(after, buffer)) {
+            return None;
+        }
+        let moved = Moved {
+            from: buffer,
+            to: &to,
+            first: &first,
+        };
+        let mut result = before.to_vec();
+        let kept = between.iter().filter(|stmt| !makes(stmt, buffer));
+        result.extend(kept.map(|stmt| moved.stmt(stmt)));
+        result.extend(after.iter().filter(|stmt| !frees(stmt, buffer)).cloned());
+        Some(result)
+    }
+}
+
+/// The statements without the buffer that is declared at `at`, where it starts as a copy of another one of the same block that
+/// is not used after.
+fn taken_over(stmts: &[Stmt], at: usize, buffer: &Name, sizes: &Sizes) -> Option<Vec<Stmt>> {
+    let (before, rest) = stmts.split_at_checked(at)?;
+    let (copy_at, old) = rest.iter().enumerate().find_map(|(at, stmt)| match stmt {
+        Stmt::Copy { to, from, .. } if to == buffer => Some((at, from.clone())),
+        _ => None,
+    })?;
+    let (copy, between, after) = (rest.get(copy_at)?, rest.get(..copy_at)?, rest.get(copy_at + 1..)?);
+    let is_whole = sizes.destination(copy, &old) == Some((buffer.clone(), Index::zero()))
+        && sizes.of(&old) == sizes.of(buffer);
+    let is_new = between
+        .iter()
+        .all(|stmt| makes(stmt, buffer) || !mentions(stmt, buffer));
+    let stayed = before
+        .iter()
+        .chain(between)
+        .all(|stmt| !changes_hands(stmt, &old));
+    if !(is_whole && is_new && stayed && declares_alike(before, rest, &old) && is_dead(after, &old)) {
+        return None;
+    }
+    let mut result = before.to_vec();
+    result.extend(between.iter().filter(|stmt| !makes(stmt, buffer)).cloned());
+    let after = after.iter().filter(|stmt| !frees(stmt, &old));
+    result.extend(after.map(|stmt| renamed(stmt, buffer, &old)));
+    Some(result)
+}
+
+/// Whether a buffer is declared among the first statements, as the one that the others start with is.
+fn declares_alike(before: &[Stmt], rest: &[Stmt], old: &Name) -> bool {
+    let Some(Stmt::Buffer { ty, space, .. }) = rest.first() else {
+        return false;
+    };
+    before.iter().any(|stmt| match stmt {
+        Stmt::Buffer {
+            name,
+            ty: old_ty,
+            space: old_space,
+        } => name == old && old_ty == ty && old_space == space,
+        _ => false,
+    })
+}
+
+fn declares(stmts: &[Stmt], buffer: &Name) -> bool {
+    stmts
+        .iter()
+        .any(|stmt| matches!(stmt, Stmt::Buffer { name, .. } if name == buffer))
+}
+
+fn allocates(stmt: &Stmt, buffer: &Name) -> bool {
+    matches!(stmt, Stmt::Alloc { buffer: made, .. } if made == buffer)
+}
+
+fn makes(stmt: &Stmt, buffer: &Name) -> bool {
+    matches!(stmt, Stmt::Buffer { name, .. } if name == buffer) || allocates(stmt, buffer)
+}
+
+fn frees(stmt: &Stmt, buffer: &Name) -> bool {
+    matches!(stmt, Stmt::Free(name) if name == buffer)
+}
+
+fn is_dead(after: &[Stmt], buffer: &Name) -> bool {
+    after
+        .iter()
+        .all(|stmt| frees(stmt, buffer) || !mentions(stmt, buffer))
+}
+
+/// The scalars that a statement binds or changes, at any depth.
+fn changed(stmt: &Stmt, names: &mut HashSet<Name>) {
+    match stmt {
+        Stmt::Let { name, .. }
+        | Stmt::Var { name, .. }
+        | Stmt::Assign { name, .. }
+        | Stmt::Reserve { name, .. }
+        | Stmt::For { index: name, .. } => {
+            names.insert(name.clone());
+        }
+        Stmt::Atomic { step, .. } => names.extend(step.bound().map(|(name, _)| name.clone())),
+        Stmt::Call { arguments, .. } | Stmt::Foreign { arguments, .. } => {
+            names.extend(arguments.iter().filter_map(|argument| match argument {
+                Argument::Out(name) => Some(name.clone()),
+                Argument::Value(_) | Argument::Buffer(..) | Argument::Owned(_) => None,
+            }));
+        }
+        Stmt::Store { .. }
+        | Stmt::Buffer { .. }
+        | Stmt::Alloc { .. }
+        | Stmt::Shrink { .. }
+        | Stmt::Await { .. }
+        | Stmt::Free(_)
+        | Stmt::Barrier
+        | Stmt::Swap(..)
+        | Stmt::Copy { .. }
+        | Stmt::While { .. }
+        | Stmt::If { .. }
+        | Stmt::Check { .. }
+        | Stmt::Trace { .. }
+        | Stmt::At(_) => {}
+    }
+    for block in blocks(stmt) {
+        block.iter().for_each(|inner| changed(inner, names));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn rewritten(text: &str) -> String {
+        let mut program = almach_imp::parse(text).unwrap();
+        program.procs.iter_mut().for_each(forward);
+        almach_imp::check(program).unwrap().program().to_string()
+    }
+
+    const HEAD: &str = "proc main(n: i64, k: i64, xs: read i64, out: write i64) { ";
+
+    #[test]
+    fn an_accumulator_is_part_of_the_result() {
+        let text = rewritten(&format!(
+            "{HEAD} buffer acc: i64 alloc acc[n] for i < n {{ acc[i] = 0i64 }}
+             for j < k {{ for l < n {{ acc[l] = acc[l] + xs[j*n + l] }} }}
+             copy out[k*n] = acc[0] for n free acc }}"
+        ));
+        assert!(!text.contains("acc") && !text.contains("copy"), "{text}");
+        assert!(
+            text.contains("out[k*n + l] = out[k*n + l] + xs[j*n + l]"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn by_a_loop_as_well() {
+        let text = rewritten(&format!(
+            "{HEAD} buffer acc: i64 alloc acc[n] for i < n {{ acc[i] = xs[i] }}
+             for l < n {{ out[k + l] = acc[l] }} free acc }}"
+        ));
+        assert!(
+            !text.contains("acc") && text.contains("out[i + k] = xs[i]"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn not_where_the_result_is_looked_at_meanwhile_or_the_array_later() {
+        for (between, copy) in [
+            ("let x: i64 = out[0] acc[0] = x", "copy out[0] = acc[0] for n"),
+            ("", "copy out[0] = acc[0] for n let y: i64 = acc[0] out[0] = y"),
+            ("let first: i64 = xs[0]", "copy out[first] = acc[0] for n"),
+            ("", "copy out[0] = acc[1] for n - 1"),
+            ("", "for l < n { out[2*l] = acc[l] }"),
+        ] {
+            let text = rewritten(&format!(
+                "{HEAD} buffer acc: i64 alloc acc[n] for i < n {{ acc[i] = xs[i] }} {between} {copy} free acc }}"
+            ));
+            assert!(text.contains("alloc acc"), "{text}");
+        }
+    }
+
+    #[test]
+    fn small_arrays_stay() {
+        let text = rewritten(&format!(
+            "{HEAD} buffer acc: i64 alloc acc[16] for i < 16 {{ acc[i] = xs[i] }} copy out[0] = acc[0] for 16 free acc }}"
+        ));
+        assert!(text.contains("copy out"), "{text}");
+        let text = rewritten(&format!(
+            "{HEAD} par for c < k {{ buffer acc: i64 alloc acc[2048] for i < 2048 {{ acc[i] = xs[i] }}
+             copy out[2048*c] = acc[0] for 2048 free acc }} }}"
+        ));
+        assert!(text.contains("copy out"), "{text}");
+    }
+
+    #[test]
+    fn a_copy_takes_over_what_nobody_needs() {
+        let text = rewritten(&format!(
+            "{HEAD} buffer a: i64 alloc a[n] for i < n {{ a[i] = xs[i] }}
+             buffer b: i64 alloc b[n] copy b[0] = a[0] for n free a
+             for j < n {{ b[j] = b[j] + 1i64 }} out[0] = b[0] free b }}"
+        ));
+        assert!(
+            !text.contains("copy") && text.matches("alloc").count() == 1,
+            "{text}"
+        );
+        let text = rewritten(&format!(
+            "{HEAD} buffer a: i64 alloc a[n] for i < n {{ a[i] = xs[i] }}
+             buffer b: i64 alloc b[n] copy b[0] = a[0] for n
+             for j < n {{ b[j] = b[j] + a[0] }} out[0] = b[0] free a free b }}"
+        ));
+        assert!(text.contains("copy b"), "{text}");
+    }
+}
