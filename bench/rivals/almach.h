@@ -30,7 +30,7 @@
   static void (*give_back)(void);                                               \
   static void give_back_threads(void) { name##_release(name##_context(), found); } \
   static void give_back_seq(void) { name##_seq_release(name##_seq_context(), found); } \
-  static void forget(void) {                                                    \
+  void forget(void) {                                                           \
     if (give_back != NULL) give_back();                                         \
     give_back = NULL;                                                           \
   }                                                                             \

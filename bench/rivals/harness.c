@@ -58,6 +58,7 @@ size_t block_bytes(void *block) {
 
 /* Runs a variant once. What it held at most beside what was there before; of a rival, with its results. */
 static int64_t peak_of(const struct variant *variant) {
+  if (forget != NULL) forget();
   const int64_t before = held;
   peak = held;
   variant->run();
@@ -147,7 +148,6 @@ int main(int argc, char **argv) {
   int count = 0, times[MOST_VARIANTS];
   while (workload.variants[count].name != NULL && count < MOST_VARIANTS) {
     const struct variant *variant = &workload.variants[count];
-    /* The result of the variant before is given back. */
     const int64_t most = peak_of(variant);
     printf("%s-peak %lld\n", variant->name, (long long)most);
     const double error = workload.error();

@@ -45,6 +45,9 @@ double difference_f64(const double *found, const double *expected, int64_t count
 /* What the results of a rival take: they are there before it runs. ARRAY defines it; without it there are none. */
 size_t result_bytes(void) __attribute__((weak));
 
+/* Gives the result of the last run back. ARRAY defines it. */
+void forget(void) __attribute__((weak));
+
 /* How many bytes a block of `room` takes; 0 for NULL. */
 size_t block_bytes(void *block);
 
