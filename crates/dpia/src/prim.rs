@@ -271,6 +271,8 @@ plain_primitives! {
     TakeAcc "takeAcc" "(n: nat) -> (m: nat) -> (s: data) -> acc[(n+m).s] -> acc[n.s]";
     DropAcc "dropAcc" "(n: nat) -> (m: nat) -> (s: data) -> acc[(n+m).s] -> acc[m.s]";
     CoerceAcc "coerceAcc" "(s: data) -> (t: data) -> acc[t] -> acc[s]";
+    /// Element by element: the inverse of a view of every element (Lin, eq. 5.46).
+    MapAcc "mapAcc" "(n: nat) -> (s: data) -> (t: data) -> (acc[t] ->p acc[s]) -> acc[n.t] -> acc[n.s]";
 
     // Intermediate combinators (Fig. 4c); those at several levels are families.
     ReduceI "reduceI" "(n: nat) -> (s: data) -> (t: data) -> (exp[s] -> exp[t] -> acc[t] -> comm) -> exp[t] -> exp[n.s] -> (exp[t] -> comm) -> comm";

@@ -6,6 +6,7 @@ use almach_base::{Diagnostic, Name, SourceMap};
 use almach_core::Program;
 use almach_core::check::Checked;
 use almach_elaborate::{Options, elaborate};
+use almach_strategy::effects::check_effects;
 use almach_strategy::hierarchy::check_levels;
 use almach_syntax::ast;
 use almach_types::{DefType, check_program, tree};
@@ -89,7 +90,8 @@ impl Front {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
-    /// The program in Core, checked. The errors are what cannot be made concrete, levels that cannot stand where they do, updates
+    /// The program in Core, checked. The errors are what cannot be made concrete, levels that cannot stand where they do, effects that do not
+    /// compose, updates
     /// that would copy and must not, or a bug of the compiler.
     pub fn core(&self) -> Result<Checked<Program>, Vec<Diagnostic>> {
         let Some(typed) = &self.typed else {
@@ -97,6 +99,7 @@ impl Front {
         };
         let core = elaborate(typed, &Options::default())?;
         let mut wrong = check_levels(&core);
+        wrong.extend(check_effects(&core));
         if wrong.is_empty() {
             wrong = updates::refused(&core);
         }

@@ -675,6 +675,12 @@ fn is_computed(exp: &Exp) -> bool {
         | Exp::Foreign { .. }
         | Exp::Array(..)
         | Exp::Update { .. } => true,
+        // Windows may be made where they are used.
+        Exp::Op(Op { prim, annotation, .. })
+            if annotation.effect == Some(Effect::Eager) && prim.is_view() =>
+        {
+            *prim != Prim::Slide
+        }
         Exp::Op(Op { prim, annotation, .. }) => {
             annotation.effect != Some(Effect::Source)
                 && matches!(

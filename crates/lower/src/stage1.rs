@@ -19,8 +19,10 @@ mod control;
 mod data;
 mod destinations;
 mod fields;
+mod inverses;
 mod jagged;
 mod layout;
+mod lazy;
 mod operations;
 pub(crate) mod outside;
 mod pack;
@@ -28,6 +30,7 @@ mod rows;
 mod types;
 mod update;
 mod views;
+mod windows;
 
 use crate::cells::AllCells;
 use crate::error::{Lowering, bug};
@@ -111,6 +114,11 @@ pub(crate) struct Translator<'a> {
     /// Results that types mention, waiting to be computed.
     late_sizes: Vec<(Var, Phrase)>,
     next_name: u32,
+    /// Windows that roll where they are taken (`windows`), and those of them that are bound.
+    rolled: HashSet<Var>,
+    windows: HashMap<Var, windows::Windows>,
+    /// Whether an expression is translated rather than commands.
+    lazily: lazy::Lazily,
     /// Every procedure draws its made-up names from the same well.
     prefix: String,
     pub(crate) span: Span,
@@ -156,6 +164,9 @@ pub(crate) fn translate(
             items: Vec::new(),
             late_sizes: Vec::new(),
             next_name: 0,
+            rolled: windows::rolled(function),
+            windows: HashMap::new(),
+            lazily: lazy::Lazily::Off,
             prefix: format!("f{}", id.0),
             span: function.span,
         };
@@ -391,7 +402,7 @@ impl Translator<'_> {
 
     /// Names an expression for the rest of the block.
     pub(crate) fn let_exp(&mut self, stem: &str, data: &Data, value: Phrase) -> Phrase {
-        if is_atomic(&value) {
+        if is_atomic(&value) || self.lazily.is_on() {
             return value;
         }
         let name = self.fresh(stem);
@@ -424,6 +435,10 @@ impl Translator<'_> {
         let uses = self.facts.uses(var);
         if self.facts.is_size(var) && *data == Data::Scalar(almach_value::ScalarType::I64) {
             self.bind_size(var, value);
+            return;
+        }
+        if self.lazily.is_on() {
+            self.values.insert(var.clone(), value);
             return;
         }
         // Memory that arrays share is read where Core reads it.

@@ -9,4 +9,4 @@ mod table;
 
 pub use annotation::{Annotation, Chunk, Effect, Level};
 pub use scalar_names::{ScalarFunction, scalar_function};
-pub use table::{Prim, PrimInfo, TakesChunk, TakesEffect, TakesLevel};
+pub use table::{Prim, PrimInfo, TakesChunk, TakesLevel};

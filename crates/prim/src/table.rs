@@ -1,5 +1,7 @@
 //! The table of primitives.
 
+use crate::annotation::Effect;
+
 /// One row: the name, the type in Almach's own syntax, and which annotations make sense.
 ///
 /// In types, `?` is a fresh unknown size, `(n: i64) ->` makes a parameter's value usable in sizes, and `map`'s
@@ -10,17 +12,12 @@ pub struct PrimInfo {
     pub name: &'static str,
     pub ty: &'static str,
     pub takes_level: TakesLevel,
-    pub takes_effect: TakesEffect,
+    /// The effects that can be written on it.
+    pub effects: &'static [Effect],
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TakesLevel {
-    Yes,
-    No,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum TakesEffect {
     Yes,
     No,
 }
@@ -30,6 +27,20 @@ pub enum TakesEffect {
 pub enum TakesChunk {
     Yes,
     No,
+}
+
+/// Which effects an operation may have (Lin, Fig. 4.6; `docs/views.md` says why for each).
+mod effects {
+    use crate::annotation::Effect::{self, Destination, Eager, Source};
+
+    pub(super) const NONE: &[Effect] = &[];
+    /// It always computes.
+    pub(super) const E: &[Effect] = &[Eager];
+    /// What it leaves out has no place to be written to, or it knows where to write once it has computed.
+    pub(super) const SE: &[Effect] = &[Source, Eager];
+    /// It knows where to write, not where to read.
+    pub(super) const DE: &[Effect] = &[Destination, Eager];
+    pub(super) const SDE: &[Effect] = &[Source, Destination, Eager];
 }
 
 macro_rules! primitives {
@@ -49,7 +60,7 @@ macro_rules! primitives {
                             name: $name,
                             ty: $ty,
                             takes_level: TakesLevel::$level,
-                            takes_effect: TakesEffect::$effect,
+                            effects: effects::$effect,
                         };
                         &INFO
                     })*
@@ -60,49 +71,49 @@ macro_rules! primitives {
 }
 
 primitives! {
-    Map "map" "('a -> 'b) -> [n]'a -> [n]'b" Yes Yes;
-    Reduce "reduce" "('a -> 'a -> 'a) -> 'a -> [n]'a -> 'a" Yes Yes;
-    ReduceComm "reduce_comm" "('a -> 'a -> 'a) -> 'a -> [n]'a -> 'a" Yes Yes;
-    ReduceSeq "reduceSeq" "('b -> 'a -> 'b) -> 'b -> [n]'a -> 'b" No Yes;
-    Scan "scan" "('a -> 'a -> 'a) -> 'a -> [n]'a -> [n]'a" Yes Yes;
-    ScanExclusive "scan_exclusive" "('a -> 'a -> 'a) -> 'a -> [n]'a -> [n]'a" Yes Yes;
-    Filter "filter" "('a -> bool) -> [n]'a -> [?]'a" Yes Yes;
-    Partition "partition" "('a -> bool) -> [n]'a -> ([?]'a, [?]'a)" Yes Yes;
-    ReduceByIndex "reduce_by_index" "[k]'a -> ('a -> 'a -> 'a) -> 'a -> [n]'i -> [n]'a -> [k]'a" Yes Yes;
-    Gather "gather" "[n]'i -> [m]'a -> [n]'a" Yes Yes;
-    Permute "permute" "[n]'i -> [n]'a -> [n]'a" Yes Yes;
-    Scatter "scatter" "[k]'a -> [n]'i -> [n]'a -> [k]'a" Yes Yes;
-    Iota "iota" "(n: i64) -> [n]i64" Yes Yes;
-    Range "range" "i64 -> i64 -> i64 -> [?]i64" Yes Yes;
-    Replicate "replicate" "(n: i64) -> 'a -> [n]'a" Yes Yes;
-    Length "length" "[n]'a -> i64" No No;
-    Zip "zip" "[n]'a -> [n]'b -> [n]('a, 'b)" No Yes;
-    Unzip "unzip" "[n]('a, 'b) -> ([n]'a, [n]'b)" No Yes;
-    Concat "concat" "[n]'a -> [m]'a -> [n + m]'a" Yes Yes;
-    Reverse "reverse" "[n]'a -> [n]'a" Yes Yes;
-    Rotate "rotate" "i64 -> [n]'a -> [n]'a" Yes Yes;
-    Transpose "transpose" "[n][m]'a -> [m][n]'a" Yes Yes;
-    Split "split" "(m: i64) -> [k]'a -> [k / m][m]'a" No Yes;
-    Join "join" "[n][m]'a -> [n * m]'a" No Yes;
-    Slide "slide" "(size: i64) -> i64 -> [n]'a -> [?][size]'a" Yes Yes;
-    Pad "pad" "(l: i64) -> (r: i64) -> 'a -> [n]'a -> [l + n + r]'a" Yes Yes;
-    PadEdge "pad_edge" "(l: i64) -> (r: i64) -> [n]'a -> [l + n + r]'a" Yes Yes;
-    Take "take" "(k: i64) -> [n]'a -> [k]'a" No Yes;
-    Drop "drop" "(k: i64) -> [n]'a -> [n - k]'a" No Yes;
-    Flatten "flatten" "[n][?]'a -> [?]'a" No Yes;
-    Unflatten "unflatten" "[n + 1]i64 -> [m]'a -> [n][?]'a" No Yes;
-    Segments "segments" "[n][?]'a -> [n + 1]i64" No No;
-    Jagged "jagged" "[n][m]'a -> [n][?]'a" No Yes;
-    ToGlobal "toGlobal" "('a -> 'b) -> 'a -> 'b" No No;
-    ToLocal "toLocal" "('a -> 'b) -> 'a -> 'b" No No;
-    ToPrivate "toPrivate" "('a -> 'b) -> 'a -> 'b" No No;
-    AsVector "asVector" "(w: i64) -> [k]'a -> [k / w](vec w 'a)" No Yes;
-    AsScalar "asScalar" "[n](vec w 'a) -> [n * w]'a" No Yes;
-    Materialise "materialise" "'a -> 'a" Yes No;
-    Nodes "nodes" "'d -> [?]'node" No No;
-    RootOf "root_of" "'d -> i64" No No;
-    FromNodes "from_nodes" "i64 -> [n]'node -> 'd" No No;
-    Build "build" "(n: i64) -> i64 -> (i64 -> (i64 -> 'ref) -> 'node) -> 'd" Yes No;
+    Map "map" "('a -> 'b) -> [n]'a -> [n]'b" Yes SDE;
+    Reduce "reduce" "('a -> 'a -> 'a) -> 'a -> [n]'a -> 'a" Yes E;
+    ReduceComm "reduce_comm" "('a -> 'a -> 'a) -> 'a -> [n]'a -> 'a" Yes E;
+    ReduceSeq "reduceSeq" "('b -> 'a -> 'b) -> 'b -> [n]'a -> 'b" No E;
+    Scan "scan" "('a -> 'a -> 'a) -> 'a -> [n]'a -> [n]'a" Yes SE;
+    ScanExclusive "scan_exclusive" "('a -> 'a -> 'a) -> 'a -> [n]'a -> [n]'a" Yes SE;
+    Filter "filter" "('a -> bool) -> [n]'a -> [?]'a" Yes SE;
+    Partition "partition" "('a -> bool) -> [n]'a -> ([?]'a, [?]'a)" Yes E;
+    ReduceByIndex "reduce_by_index" "[k]'a -> ('a -> 'a -> 'a) -> 'a -> [n]'i -> [n]'a -> [k]'a" Yes E;
+    Gather "gather" "[n]'i -> [m]'a -> [n]'a" Yes SE;
+    Permute "permute" "[n]'i -> [n]'a -> [n]'a" Yes DE;
+    Scatter "scatter" "[k]'a -> [n]'i -> [n]'a -> [k]'a" Yes E;
+    Iota "iota" "(n: i64) -> [n]i64" Yes SE;
+    Range "range" "i64 -> i64 -> i64 -> [?]i64" Yes SE;
+    Replicate "replicate" "(n: i64) -> 'a -> [n]'a" Yes SDE;
+    Length "length" "[n]'a -> i64" No NONE;
+    Zip "zip" "[n]'a -> [n]'b -> [n]('a, 'b)" No SDE;
+    Unzip "unzip" "[n]('a, 'b) -> ([n]'a, [n]'b)" No SE;
+    Concat "concat" "[n]'a -> [m]'a -> [n + m]'a" Yes SDE;
+    Reverse "reverse" "[n]'a -> [n]'a" Yes SDE;
+    Rotate "rotate" "i64 -> [n]'a -> [n]'a" Yes SDE;
+    Transpose "transpose" "[n][m]'a -> [m][n]'a" Yes SDE;
+    Split "split" "(m: i64) -> [k]'a -> [k / m][m]'a" No SDE;
+    Join "join" "[n][m]'a -> [n * m]'a" No SDE;
+    Slide "slide" "(size: i64) -> i64 -> [n]'a -> [?][size]'a" Yes SE;
+    Pad "pad" "(l: i64) -> (r: i64) -> 'a -> [n]'a -> [l + n + r]'a" Yes SDE;
+    PadEdge "pad_edge" "(l: i64) -> (r: i64) -> [n]'a -> [l + n + r]'a" Yes SDE;
+    Take "take" "(k: i64) -> [n]'a -> [k]'a" No SE;
+    Drop "drop" "(k: i64) -> [n]'a -> [n - k]'a" No SE;
+    Flatten "flatten" "[n][?]'a -> [?]'a" No SE;
+    Unflatten "unflatten" "[n + 1]i64 -> [m]'a -> [n][?]'a" No SE;
+    Segments "segments" "[n][?]'a -> [n + 1]i64" No NONE;
+    Jagged "jagged" "[n][m]'a -> [n][?]'a" No SE;
+    ToGlobal "toGlobal" "('a -> 'b) -> 'a -> 'b" No NONE;
+    ToLocal "toLocal" "('a -> 'b) -> 'a -> 'b" No NONE;
+    ToPrivate "toPrivate" "('a -> 'b) -> 'a -> 'b" No NONE;
+    AsVector "asVector" "(w: i64) -> [k]'a -> [k / w](vec w 'a)" No SDE;
+    AsScalar "asScalar" "[n](vec w 'a) -> [n * w]'a" No SDE;
+    Materialise "materialise" "'a -> 'a" Yes NONE;
+    Nodes "nodes" "'d -> [?]'node" No NONE;
+    RootOf "root_of" "'d -> i64" No NONE;
+    FromNodes "from_nodes" "i64 -> [n]'node -> 'd" No NONE;
+    Build "build" "(n: i64) -> i64 -> (i64 -> (i64 -> 'ref) -> 'node) -> 'd" Yes NONE;
 }
 
 impl Prim {

@@ -13,15 +13,15 @@
 //!
 //! An operation that calls the function it stands in runs in order whatever its level says, and counts as that.
 //!
-//! `toLocal` needs a group around it, and a destination view (`@D`) cannot write into what is only read (`@S`).
+//! `toLocal` needs a group around it.
 
 use almach_base::codes::levels as codes;
 use almach_base::{Code, Diagnostic, Name, Span};
 use almach_core::visit::{Walk, walk_exp, walk_stmt};
-use almach_core::{Atom, Exp, FunId, Op, Program, Stmt, Var};
-use almach_prim::{Effect, Level, Prim};
+use almach_core::{Exp, FunId, Op, Program, Stmt};
+use almach_prim::{Level, Prim};
 use almach_rewrite::facts::callees;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// What is wrong with the annotations of a program.
 pub fn check_levels(program: &Program) -> Vec<Diagnostic> {
@@ -29,7 +29,6 @@ pub fn check_levels(program: &Program) -> Vec<Diagnostic> {
         program,
         around: Vec::new(),
         at: Span::NONE,
-        effects: HashMap::new(),
         path: Vec::new(),
         reached: reached(program),
         visited: HashSet::new(),
@@ -64,8 +63,6 @@ struct Checker<'p> {
     around: Vec<Around>,
     /// The statement that is walked.
     at: Span,
-    /// The operations that give arrays as views.
-    effects: HashMap<Var, (Effect, Span)>,
     /// Functions that lead here.
     path: Vec<FunId>,
     /// The functions that each function calls, also through others.
@@ -81,13 +78,6 @@ impl Walk for Checker<'_> {
     fn stmt(&mut self, stmt: &Stmt) {
         let outer = std::mem::replace(&mut self.at, stmt.span);
         walk_stmt(self, stmt);
-        if let Exp::Op(op) = &stmt.exp
-            && let Some(effect) = op.annotation.effect
-        {
-            for value in &stmt.pattern.values {
-                self.effects.insert(value.var.clone(), (effect, stmt.span));
-            }
-        }
         self.at = outer;
     }
 
@@ -188,9 +178,6 @@ impl Checker<'_> {
                 "local memory belongs to a work-group: put it inside `map@group`, or use `toGlobal` or `toPrivate`",
             );
         }
-        if op.annotation.effect == Some(Effect::Destination) {
-            self.destination(op);
-        }
     }
 
     fn is_in_group(&self) -> bool {
@@ -230,31 +217,6 @@ impl Checker<'_> {
                 None,
                 "the work-items of `@local` belong to a group: put it inside `map@group`, or write `@grid`",
             );
-        }
-    }
-
-    /// A destination view passes on where its reader writes; a source view has no such place.
-    fn destination(&mut self, op: &Op) {
-        let source = op.args.iter().find_map(|arg| match arg {
-            Atom::Var(var) => match self.effects.get(var) {
-                Some((Effect::Source, span)) => Some(*span),
-                _ => None,
-            },
-            Atom::Const(_) => None,
-        });
-        let Some(source) = source else {
-            return;
-        };
-        if self
-            .reported
-            .insert((codes::DESTINATION_OVER_SOURCE, self.at, source))
-        {
-            let title = format!("`{}` is a destination view over a source view", shown(op));
-            let diagnostic = Diagnostic::error(codes::DESTINATION_OVER_SOURCE, self.at, title)
-                .label("what it views must be written")
-                .also(source, "this is only read")
-                .help("write `@E` on the inner operation to store it, or leave one of the effects out");
-            self.found.push(self.with_calls(diagnostic, 0));
         }
     }
 

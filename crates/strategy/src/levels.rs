@@ -16,7 +16,7 @@ use almach_base::Span;
 use almach_core::build::{enter_loop, enter_params};
 use almach_core::typing::Typed;
 use almach_core::{Arm, Atom, Body, Dim, Exp, Lambda, Loop, LoopForm, Op, Stmt, Type};
-use almach_prim::{Level, Prim, TakesLevel};
+use almach_prim::{Effect, Level, Prim, TakesLevel};
 use almach_rewrite::facts::is_fixed;
 use std::collections::HashMap;
 
@@ -70,6 +70,13 @@ impl Chooser {
             }
             other => self.control(other, around)?,
         };
+        if let Exp::Op(op) = &exp
+            && op.prim == Prim::Slide
+            && op.annotation.effect == Some(Effect::Eager)
+        {
+            self.windows
+                .extend(stmt.pattern.values.iter().map(|value| value.var.clone()));
+        }
         self.builder.push(stmt.pattern.clone(), exp, stmt.span);
         Ok(())
     }
@@ -149,7 +156,8 @@ impl Chooser {
             );
             if op.annotation.level.is_none() && takes_level(op) {
                 let level = around.level();
-                chosen.annotation.level = Some(match self.written.fit_inside(level, op) {
+                let free = self.written.fit_inside(level, op) && !self.rolls(op);
+                chosen.annotation.level = Some(match free {
                     true => level,
                     false => Level::Seq,
                 });
@@ -171,6 +179,16 @@ impl Chooser {
             .map(|function| self.lambda(function, inside))
             .collect::<Typed<_>>()?;
         Ok(chosen)
+    }
+
+    /// Whether a window rolls over an array in this operation, from one element to the next (`docs/views.md`).
+    fn rolls(&self, op: &Op) -> bool {
+        let takes = |arg: &Atom| matches!(arg, Atom::Var(var) if self.windows.contains(var));
+        match (op.prim, op.annotation.effect) {
+            (Prim::Slide, Some(Effect::Eager)) => true,
+            (Prim::Map, Some(Effect::Destination)) => op.args.iter().any(takes),
+            _ => false,
+        }
     }
 
     /// The level of an operation without one, and why.

@@ -17,6 +17,7 @@
 //! - [`reductions`](mod@reductions): chunks for threads. [`lanes`](mod@lanes): lanes and accumulators.
 //! - [`hierarchy`]: which levels may stand inside which, checked on what the user wrote. [`written`](mod@written): what is chosen
 //!   around that respects it.
+//! - [`effects`]: which effects compose, checked on what the user wrote.
 //! - [`sources`](mod@sources): what feeds a scan, a filter or a histogram is computed where it is read.
 //! - [`streams`](mod@streams): what a map makes of a scan or filter is written by that.
 //! - [`interchange`](mod@interchange): rows on the outside, where an access would stride.
@@ -28,6 +29,7 @@ mod calls;
 mod chunks;
 mod cost;
 mod decision;
+pub mod effects;
 pub mod hierarchy;
 mod interchange;
 mod lanes;
@@ -56,7 +58,7 @@ use almach_rewrite::facts::Facts;
 use almach_rewrite::pipelines::Without;
 use almach_rewrite::{Log, Pass, constant_folding, copy_propagation, cse, dead_code, fusion};
 use calls::Variants;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use written::WrittenLevels;
 
 /// What runs the program.
@@ -120,6 +122,7 @@ fn chosen(program: &Program, machine: Machine, fusion: Fusion) -> Result<Chosen,
         uses: UseCounts::default(),
         written: WrittenLevels::of(program),
         transposed: HashMap::new(),
+        windows: HashSet::new(),
         variants: Variants::default(),
         decisions: Vec::new(),
     };
@@ -190,6 +193,8 @@ pub(crate) struct Chooser {
     uses: UseCounts,
     /// The arrays that transpositions of that function transpose.
     transposed: HashMap<Var, Atom>,
+    /// The windows of that function that roll (`slide@E`).
+    windows: HashSet<Var>,
     variants: Variants,
     decisions: Vec<Decision>,
 }

@@ -3,7 +3,8 @@
 codes! {
     NOT_ANNOTATABLE = "E0701", "an annotation where it has no meaning", "
 Levels (`@seq`, `@par`, …) and effects (`@S`, `@D`, `@E`) are written on primitive operations, and not all of them take both: a
-view such as `split` has no level, since nothing runs; `length` makes no array, so it has no effect. A chunk (`@4096`) is for `scan`, `scan_exclusive`,
+view such as `split` has no level, since nothing runs; `length` makes no array, so it has no effect, and `reduce` always computes, so
+`@E` is the only one it takes. A chunk (`@4096`) is for `scan`, `scan_exclusive`,
 `filter`, `partition` and `reduce_by_index`.
 
 Erroneous:
@@ -72,5 +73,18 @@ Erroneous:
 Leave one of the two to the compiler, or store the inner array:
 
     entry main (xs: []i32): []i32 = reverse@D (map@E (+ 1) xs)
+";
+    SOURCE_FUNCTION_WRITES = "E0707", "a source view whose function writes", "
+`@S` makes `map` a view: each element is computed wherever it is read, in the middle of an expression. There is no memory for what its
+function would write, and no place for a loop. Scalar operators, views and `if` are expressions; `reduce`, arrays, `case`, and what is
+written `@E` or `@D` are not.
+
+Erroneous:
+
+    entry main (xss: [][]i32): []i32 = map@S (\\xs -> reduce (+) 0 xs) xss
+
+Compute the array once, or leave it to the compiler:
+
+    entry main (xss: [][]i32): []i32 = map@E (\\xs -> reduce (+) 0 xs) xss
 ";
 }

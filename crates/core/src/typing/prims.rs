@@ -9,7 +9,7 @@ use super::scheme::State;
 use super::{TypeError, Typed, Typing, no_more, same_count};
 use crate::check::Rule;
 use crate::ir::{Atom, Dim, Lambda, Op, ResultType, Size, Type, Var};
-use almach_prim::{Prim, TakesChunk, TakesEffect, TakesLevel};
+use almach_prim::{Prim, TakesChunk, TakesLevel};
 use almach_value::{Scalar, ScalarType};
 
 impl Typing<'_> {
@@ -72,9 +72,9 @@ impl Typing<'_> {
             (Some(_), TakesChunk::No) => return refuse("chunk"),
             (Some(_), TakesChunk::Yes) | (None, _) => {}
         }
-        match (op.annotation.effect, info.takes_effect) {
-            (Some(_), TakesEffect::No) => refuse("effect"),
-            (Some(_), TakesEffect::Yes) | (None, _) => Ok(()),
+        match op.annotation.effect {
+            Some(effect) if !info.effects.contains(&effect) => refuse("effect"),
+            Some(_) | None => Ok(()),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Expressions and acceptors: each primitive is a change of path, as in Figure 6.
 
+use super::commands::slot;
 use super::store::{Step, Store, integer};
 use super::{Acc, Env, Exp, Interpreter, Meaning, Run, broken};
 use crate::phrase::Instance;
@@ -230,6 +231,9 @@ fn acceptor_or_view<'p>(applied: &Rc<Applied<'p>>, arguments: &[Meaning<'p>]) ->
     if let Prim::UnzipAcc(_) = applied.prim {
         return unzip_acceptor(arguments).map(Some);
     }
+    if let (Prim::MapAcc, [function, array]) = (applied.prim, arguments) {
+        return mapped_acceptor(function, array).map(Some);
+    }
     if !is_acceptor(applied.prim) {
         return Ok(None);
     }
@@ -249,6 +253,19 @@ fn acceptor_or_view<'p>(applied: &Rc<Applied<'p>>, arguments: &[Meaning<'p>]) ->
             acceptor(store, &path, scalar)
         },
     ))))
+}
+
+fn mapped_acceptor<'p>(function: &Meaning<'p>, array: &Meaning<'p>) -> Run<Meaning<'p>> {
+    let (function, array) = (function.clone(), array.clone().acc()?);
+    Ok(Meaning::Acc(Rc::new(
+        move |store: &mut Store, path: &[Step], scalar: Scalar| match path {
+            [Step::At(at), rest @ ..] => {
+                let element = function.clone().apply(slot(&array, *at))?.acc()?;
+                element(store, rest, scalar)
+            }
+            _ => Err(broken("a path that does not go into an array")),
+        },
+    )))
 }
 
 fn unzip_acceptor<'p>(arguments: &[Meaning<'p>]) -> Run<Meaning<'p>> {

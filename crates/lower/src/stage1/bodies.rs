@@ -1,5 +1,6 @@
 //! Bodies and statements: where each value goes.
 
+use super::destinations::Plan;
 use super::layout::{Held, Layout, Packed, Pool};
 use super::{Dest, Item, Translator, name_of};
 use crate::error::{Lowering, bug};
@@ -16,7 +17,7 @@ impl Translator<'_> {
         let mark = self.env.mark();
         match body.stmts.split_last() {
             Some((last, before)) if self.is_tail(body, last) && !self.has_inverse(last, &dest) => {
-                before.iter().try_for_each(|stmt| self.stmt(stmt))?;
+                self.stmts(before, Plan::default())?;
                 self.at(last, |this| this.into(&last.exp, &last.pattern, dest))?;
             }
             _ => match dest {
@@ -25,7 +26,14 @@ impl Translator<'_> {
                     self.body_into_contents(body, acceptor, &holds)?;
                 }
                 dest @ Dest::Cell { .. } => {
-                    body.stmts.iter().try_for_each(|stmt| self.stmt(stmt))?;
+                    match body.stmts.split_last() {
+                        // It is copied into the cell, and nowhere before.
+                        Some((last, before)) if self.is_stored_result(body, last)? => {
+                            self.stmts(before, Plan::default())?;
+                            self.at(last, |this| this.bind_viewed(&last.exp, &last.pattern))?;
+                        }
+                        _ => self.stmts(&body.stmts, Plan::default())?,
+                    }
                     self.give_body(body, dest)?;
                 }
             },
@@ -37,15 +45,19 @@ impl Translator<'_> {
     /// A body whose last statement is a view that acceptors can do without.
     fn has_inverse(&self, last: &Stmt, dest: &Dest) -> bool {
         let invertible = match &last.exp {
-            Exp::Op(op) => matches!(
-                op.prim,
-                Operation::Join
-                    | Operation::Transpose
-                    | Operation::Reverse
-                    | Operation::AsScalar
-                    | Operation::Zip
-                    | Operation::Concat
-            ),
+            Exp::Op(op) => match (op.annotation.effect, op.prim) {
+                (Some(Effect::Source | Effect::Eager), _) => false,
+                (Some(Effect::Destination), prim) => prim.is_view() || prim == Operation::Map,
+                (None, prim) => matches!(
+                    prim,
+                    Operation::Join
+                        | Operation::Transpose
+                        | Operation::Reverse
+                        | Operation::AsScalar
+                        | Operation::Zip
+                        | Operation::Concat
+                ),
+            },
             Exp::Tuple(_) => true,
             _ => false,
         };
@@ -55,26 +67,9 @@ impl Translator<'_> {
     /// Computes what it can directly into its place.
     fn body_into_each(&mut self, body: &Body, acceptors: &[Phrase]) -> Lowering<()> {
         let mut plan = self.plan(body, acceptors)?;
-        for (at, stmt) in body.stmts.iter().enumerate() {
-            match plan.computed.remove(&at) {
-                Some(places) => {
-                    self.at(stmt, |this| {
-                        this.into(&stmt.exp, &stmt.pattern, Dest::Each(places))
-                    })?;
-                    almach_core::build::enter_pattern(&mut self.env, &stmt.pattern, &stmt.exp);
-                }
-                None if plan.absorbed.contains(&at) => {
-                    self.make_blocks(stmt);
-                    almach_core::build::enter_pattern(&mut self.env, &stmt.pattern, &stmt.exp);
-                }
-                None => self.stmt(stmt)?,
-            }
-        }
-        for (atom, acceptor) in plan.assigned {
-            let (value, data) = (self.value(&atom)?, self.data_of(&atom)?);
-            self.push(build::assign(data, acceptor, value));
-        }
-        Ok(())
+        let assigned = std::mem::take(&mut plan.assigned);
+        self.stmts(&body.stmts, plan)?;
+        self.assign_all(assigned)
     }
 
     /// Whether a body's last statement computes all that goes into a cell, whose sizes are known before it.
@@ -102,12 +97,25 @@ impl Translator<'_> {
             && !self.binds_rows(&last.pattern)?)
     }
 
+    /// Whether a body's last statement is a view that is written as eager, and only a result.
+    fn is_stored_result(&self, body: &Body, last: &Stmt) -> Lowering<bool> {
+        let ([bound], Exp::Op(op)) = (last.pattern.values.as_slice(), &last.exp) else {
+            return Ok(false);
+        };
+        let is_result = |atom: &Atom| matches!(atom, Atom::Var(var) if *var == bound.var);
+        Ok(op.prim.is_view()
+            && op.annotation.effect == Some(Effect::Eager)
+            && self.facts.uses(&bound.var).count == 1
+            && body.values.iter().any(is_result)
+            && !self.binds_rows(&last.pattern)?)
+    }
+
     /// The cell gets its sizes, and its contents are computed in their place.
     fn body_into_contents(&mut self, body: &Body, acceptor: Phrase, holds: &ResultData) -> Lowering<()> {
         let Some((last, before)) = body.stmts.split_last() else {
             return bug("a body that computes nothing", self.span);
         };
-        before.iter().try_for_each(|stmt| self.stmt(stmt))?;
+        self.stmts(before, Plan::default())?;
         let sizes = body.context.iter().map(|atom| self.size(atom));
         let sizes = sizes.collect::<Lowering<Vec<_>>>()?;
         self.at(last, |this| {
@@ -157,7 +165,7 @@ impl Translator<'_> {
     }
 
     /// Works on a statement: errors and failures point at it.
-    fn at(&mut self, stmt: &Stmt, work: impl FnOnce(&mut Self) -> Lowering<()>) -> Lowering<()> {
+    pub(crate) fn at(&mut self, stmt: &Stmt, work: impl FnOnce(&mut Self) -> Lowering<()>) -> Lowering<()> {
         let outer = self.span;
         if !stmt.span.is_none() {
             self.span = stmt.span;

@@ -1,6 +1,7 @@
 //! Everything that can fail, as a `check` before it is done.
 
 use super::Translator;
+use super::lazy::Lazily;
 use crate::error::Lowering;
 use almach_base::{Code, Name};
 use almach_core::Atom;
@@ -62,6 +63,10 @@ impl Translator<'_> {
 
     /// Ends the run with the failure unless the condition holds; the arguments are `i64`.
     pub(crate) fn check(&mut self, condition: Phrase, failure: Failure, arguments: Vec<Phrase>) {
+        if self.lazily.is_on() {
+            self.lazily = Lazily::Unchecked;
+            return;
+        }
         let site = self.failure_site(failure);
         let types = vec![ScalarType::I64; arguments.len()];
         let check = Phrase::prim(Prim::Check(Box::new(site), types), vec![], vec![]);
@@ -70,6 +75,10 @@ impl Translator<'_> {
 
     /// A user's assertion.
     pub(crate) fn assertion(&mut self, condition: Phrase, text: &Name) {
+        if self.lazily.is_on() {
+            self.lazily = Lazily::Unchecked;
+            return;
+        }
         let escaped = text.replace("{}", "{ }");
         let site = self.site(almach_base::codes::runtime::ASSERTION_FAILED, &escaped);
         let check = Phrase::prim(Prim::Check(Box::new(site), vec![]), vec![], vec![]);

@@ -23,6 +23,17 @@ impl Translator<'_> {
                 Some(value) => self.bind_one(pattern, exp, value),
                 None => self.compute_new(pattern, exp, |this, dest| this.into(exp, pattern, dest)),
             },
+            Exp::If {
+                condition,
+                then,
+                otherwise,
+                ..
+            } if self.lazily.is_on() => {
+                if !self.lazy_branch(condition, (then, otherwise), exp, pattern)? {
+                    self.compute_new(pattern, exp, |this, dest| this.into(exp, pattern, dest))?;
+                }
+                Ok(())
+            }
             Exp::Construct { data, fields, .. } if self.is_recursive(*data) && !fields.is_empty() => {
                 self.compute_new(pattern, exp, |this, dest| this.into(exp, pattern, dest))
             }
@@ -119,6 +130,11 @@ impl Translator<'_> {
     /// For what has no acceptor-passing form of its own.
     pub(crate) fn bind_then_give(&mut self, exp: &Exp, pattern: &Pattern, dest: Dest) -> Lowering<()> {
         self.bind(exp, pattern)?;
+        self.give_bound(pattern, dest)
+    }
+
+    /// Puts what a pattern has bound where it should go.
+    pub(crate) fn give_bound(&mut self, pattern: &Pattern, dest: Dest) -> Lowering<()> {
         let values = pattern
             .values
             .iter()

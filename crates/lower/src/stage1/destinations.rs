@@ -1,5 +1,5 @@
 //! Where results are built: an array that a body gives, also through views that have an inverse, is computed directly into
-//! its place (the fourth group of Fig. 5a: `𝒜(join E)(A) = 𝒜(E)(joinAcc A)`).
+//! its place (the fourth group of Fig. 5a: `𝒜(join E)(A) = 𝒜(E)(joinAcc A)`; Lin, Fig. 5.6).
 //!
 //! ```text
 //! let parts = map f xss      ~~>   mapI … xss (joinAcc out)
@@ -8,77 +8,257 @@
 //! ```
 //!
 //! In A-normal form the operand of a view has a name and its own statement, so the places are found before the body is
-//! translated, from its results backwards. An array qualifies where the result is its only use.
+//! translated, from its results backwards. An array qualifies where the result is its only use. A destination view that is
+//! written (`concat@D`) and whose array is no result does the same from memory of its own, which is made before the first
+//! statement that computes into it.
+//!
+//! Nothing here checks: a view whose inverse is only right once a check has passed (`split@D` of a size that may not divide) has
+//! no inverse, and is copied.
 
 use super::Translator;
+use super::inverses::{Source, Target};
 use crate::error::Lowering;
-use almach_core::{Atom, Body, Exp, Op, Stmt, Type, Var};
-use almach_dpia::{Data, Phrase, Prim, build};
-use almach_prim::Prim as Operation;
-use std::collections::HashMap;
+use almach_core::{Atom, Body, Exp, Lambda, Stmt, Type, Var};
+use almach_dpia::{Data, Phrase, build};
+use almach_prim::{Effect, Prim as Operation};
+use std::collections::{HashMap, HashSet};
 
 /// What becomes of the statements and results of a body.
 #[derive(Default)]
 pub(crate) struct Plan {
     /// Statements, by their number, that compute into these acceptors.
-    pub(crate) computed: HashMap<usize, Vec<Phrase>>,
+    computed: HashMap<usize, Vec<Phrase>>,
     /// Statements whose view is in the acceptors already.
-    pub(crate) absorbed: Vec<usize>,
+    absorbed: HashSet<usize>,
     /// What is left to assign at the end.
-    pub(crate) assigned: Vec<(Atom, Phrase)>,
+    pub(crate) assigned: Vec<(Source, Phrase)>,
+}
+
+impl Plan {
+    fn takes(&self, at: usize) -> bool {
+        self.computed.contains_key(&at) || self.absorbed.contains(&at)
+    }
+}
+
+/// The memory of a written destination view, and what is left to assign to it.
+struct Opened {
+    memory: Phrase,
+    assigned: Vec<(Source, Phrase)>,
 }
 
 impl Translator<'_> {
     /// Plans a body whose values go to these acceptors. Types are asked of the statements' patterns, since nothing is in
     /// scope yet.
-    pub(crate) fn plan(&self, body: &Body, acceptors: &[Phrase]) -> Lowering<Plan> {
-        let mut bound: HashMap<&Var, usize> = HashMap::new();
-        for (at, stmt) in body.stmts.iter().enumerate() {
-            for value in &stmt.pattern.values {
-                bound.insert(&value.var, at);
-            }
-        }
-        let mut planner = Planner {
-            this: self,
-            body,
-            bound,
-            plan: Plan::default(),
-        };
+    pub(crate) fn plan(&mut self, body: &Body, acceptors: &[Phrase]) -> Lowering<Plan> {
+        let mut planner = Planner::new(self, &body.stmts, 0, Plan::default());
         for (value, acceptor) in body.values.iter().zip(acceptors) {
-            planner.place(value, acceptor.clone())?;
+            planner.place(Source::Atom(value.clone()), acceptor.clone())?;
         }
         Ok(planner.plan)
     }
+
+    /// Runs statements as planned. Written destination views that the plan has no place for get memory, and hand it to what they
+    /// view.
+    pub(crate) fn stmts(&mut self, stmts: &[Stmt], mut plan: Plan) -> Lowering<()> {
+        let mut starts = self.starts(stmts, &plan);
+        let mut opened: HashMap<usize, Opened> = HashMap::new();
+        for (at, stmt) in stmts.iter().enumerate() {
+            for root in starts.remove(&at).unwrap_or_default() {
+                match self.open(stmts, root, at, &mut plan)? {
+                    Some(memory) => {
+                        opened.insert(root, memory);
+                    }
+                    None if at < root => starts.entry(root).or_default().push(root),
+                    None => {}
+                }
+            }
+            if let Some(places) = plan.computed.remove(&at) {
+                self.at(stmt, |this| {
+                    this.into(&stmt.exp, &stmt.pattern, super::Dest::Each(places))
+                })?;
+                almach_core::build::enter_pattern(&mut self.env, &stmt.pattern, &stmt.exp);
+            } else if plan.absorbed.contains(&at) {
+                self.make_blocks(stmt);
+                almach_core::build::enter_pattern(&mut self.env, &stmt.pattern, &stmt.exp);
+            } else if let Some(view) = opened.remove(&at) {
+                self.at(stmt, |this| this.close(stmt, view))?;
+            } else {
+                self.stmt(stmt)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Assigns what a plan has left.
+    pub(crate) fn assign_all(&mut self, assigned: Vec<(Source, Phrase)>) -> Lowering<()> {
+        assigned
+            .into_iter()
+            .try_for_each(|(source, acceptor)| self.assign_source(source, acceptor))
+    }
+
+    /// For each written destination view that needs memory, by the number of its statement, when that is made: before the first
+    /// statement that may compute into it.
+    fn starts(&self, stmts: &[Stmt], plan: &Plan) -> HashMap<usize, Vec<usize>> {
+        let bound = bound_in(stmts);
+        let mut starts: HashMap<usize, Vec<usize>> = HashMap::new();
+        let mut claimed: HashSet<usize> = HashSet::new();
+        for (root, stmt) in stmts.iter().enumerate().rev() {
+            let is_root = is_written_destination(stmt)
+                && is_alone(stmt)
+                && !plan.takes(root)
+                && !claimed.contains(&root)
+                && !stmt
+                    .pattern
+                    .values
+                    .iter()
+                    .any(|value| self.plan.is_built_in_place(&value.var));
+            if !is_root {
+                continue;
+            }
+            let mut start = root;
+            let mut open = vec![root];
+            while let Some(at) = open.pop() {
+                let Some(stmt) = stmts.get(at) else { continue };
+                for var in almach_core::visit::Vars::of_exp(&stmt.exp).free() {
+                    let Some(from) = bound.get(var).copied() else {
+                        continue;
+                    };
+                    let Some(made) = stmts.get(from).filter(|made| is_alone(made)) else {
+                        continue;
+                    };
+                    if from >= at || self.facts.uses(var).count != 1 || plan.takes(from) {
+                        continue;
+                    }
+                    start = start.min(from);
+                    if looks_through(made) && claimed.insert(from) {
+                        open.push(from);
+                    }
+                }
+            }
+            let known = stmt.pattern.values.iter().map(|value| {
+                let mut known = 0;
+                value.ty.for_each_size_var(&mut |var| {
+                    known = known.max(bound.get(var).map_or(0, |at| at + 1));
+                });
+                known
+            });
+            let start = known.fold(start, usize::max).min(root);
+            starts.entry(start).or_default().push(root);
+        }
+        starts
+    }
+
+    /// Makes the memory of a destination view, and plans what it views into it. None where that has to wait, or to be copied.
+    fn open(
+        &mut self,
+        stmts: &[Stmt],
+        root: usize,
+        start: usize,
+        plan: &mut Plan,
+    ) -> Lowering<Option<Opened>> {
+        let Some(stmt) = stmts.get(root) else {
+            return Ok(None);
+        };
+        let [value] = stmt.pattern.values.as_slice() else {
+            return Ok(None);
+        };
+        if self.layout(&value.ty)?.has_rows() {
+            return Ok(None);
+        }
+        let data = self.data(&value.ty)?;
+        let name = self.fresh(&value.var.name);
+        let memory = Phrase::Var(name.clone());
+        let outer = Plan {
+            assigned: Vec::new(),
+            ..std::mem::take(plan)
+        };
+        let mut planner = Planner::new(self, stmts, start, outer);
+        let target = Target {
+            acceptor: memory.clone().writer(),
+            reader: Some(memory.clone().reader()),
+        };
+        let parts = planner.through(stmt, &target)?;
+        let found = parts.is_some();
+        for (source, acceptor) in parts.into_iter().flatten() {
+            planner.place(source, acceptor)?;
+        }
+        let mut found_plan = planner.plan;
+        let assigned = std::mem::take(&mut found_plan.assigned);
+        *plan = found_plan;
+        if !found {
+            return Ok(None);
+        }
+        self.items.push(super::Item::New {
+            space: almach_dpia::Space::Any,
+            data,
+            name,
+        });
+        Ok(Some(Opened { memory, assigned }))
+    }
+
+    /// The rest of a destination view, once what it views is computed.
+    fn close(&mut self, stmt: &Stmt, view: Opened) -> Lowering<()> {
+        self.assign_all(view.assigned)?;
+        almach_core::build::enter_pattern(&mut self.env, &stmt.pattern, &stmt.exp);
+        for value in &stmt.pattern.values {
+            self.values
+                .insert(value.var.clone(), view.memory.clone().reader());
+        }
+        Ok(())
+    }
 }
 
-struct Planner<'a, 't> {
-    this: &'a Translator<'t>,
-    body: &'a Body,
-    bound: HashMap<&'a Var, usize>,
+pub(crate) struct Planner<'a, 't, 'p> {
+    pub(crate) this: &'a mut Translator<'t>,
+    stmts: &'p [Stmt],
+    bound: HashMap<&'p Var, usize>,
+    /// What is bound before this statement has been translated.
+    start: usize,
     plan: Plan,
 }
 
-impl Planner<'_, '_> {
-    /// Finds how an atom gets to an acceptor.
-    fn place(&mut self, atom: &Atom, acceptor: Phrase) -> Lowering<()> {
-        if let Some((at, stmt)) = self.only_use(atom) {
-            if let Some(parts) = self.through(stmt, &acceptor)? {
-                self.plan.absorbed.push(at);
+impl<'a, 't, 'p> Planner<'a, 't, 'p> {
+    pub(crate) fn new(
+        this: &'a mut Translator<'t>,
+        stmts: &'p [Stmt],
+        start: usize,
+        plan: Plan,
+    ) -> Planner<'a, 't, 'p> {
+        Planner {
+            this,
+            bound: bound_in(stmts),
+            stmts,
+            start,
+            plan,
+        }
+    }
+
+    /// Finds how a value gets to an acceptor.
+    pub(crate) fn place(&mut self, source: Source, acceptor: Phrase) -> Lowering<()> {
+        if let Source::Atom(atom) = &source
+            && let Some((at, stmt)) = self.only_use(atom)
+        {
+            let target = Target {
+                acceptor: acceptor.clone(),
+                reader: None,
+            };
+            if let Some(parts) = self.through(stmt, &target)? {
+                self.plan.absorbed.insert(at);
                 return parts
                     .into_iter()
-                    .try_for_each(|(atom, acceptor)| self.place(&atom, acceptor));
+                    .try_for_each(|(source, acceptor)| self.place(source, acceptor));
             }
             if computes_array(stmt) {
                 self.plan.computed.insert(at, vec![acceptor]);
                 return Ok(());
             }
         }
-        self.plan.assigned.push((atom.clone(), acceptor));
+        self.plan.assigned.push((source, acceptor));
         Ok(())
     }
 
-    /// The statement of this body that binds an atom, and only that, where this is the atom's only use.
-    fn only_use(&self, atom: &Atom) -> Option<(usize, &'_ Stmt)> {
+    /// The statement that binds an atom, and only that, where this is the atom's only use, and which has not been translated.
+    pub(crate) fn only_use(&self, atom: &Atom) -> Option<(usize, &'p Stmt)> {
         let Atom::Var(var) = atom else {
             return None;
         };
@@ -86,100 +266,30 @@ impl Planner<'_, '_> {
             return None;
         }
         let at = *self.bound.get(var)?;
-        let stmt = self.body.stmts.get(at)?;
-        let alone = stmt.pattern.context.is_empty() && stmt.pattern.values.len() == 1;
-        alone.then_some((at, stmt))
+        let stmt = self.stmts.get(at)?;
+        (at >= self.start && is_alone(stmt) && !self.plan.takes(at)).then_some((at, stmt))
     }
 
-    /// The operands of a view with the acceptors that its inverse makes; none where it has no inverse, or has to check
-    /// something first.
-    fn through(&self, stmt: &Stmt, acceptor: &Phrase) -> Lowering<Option<Vec<(Atom, Phrase)>>> {
-        let one = |operand: &Atom, acceptor: Phrase| Ok(Some(vec![(operand.clone(), acceptor)]));
-        match &stmt.exp {
-            Exp::Tuple(parts) => {
-                let Some(types) = self.types_of(parts)? else {
-                    return Ok(None);
-                };
-                let places = parts
-                    .iter()
-                    .enumerate()
-                    .map(|(at, part)| (part.clone(), build::tuple_acc(at, &types, acceptor.clone())));
-                Ok(Some(places.collect()))
-            }
-            Exp::Op(Op {
-                prim,
-                args,
-                annotation,
-                ..
-            }) if annotation.effect.is_none() => {
-                let types = self.types_of(args)?;
-                match (prim, args.as_slice(), types.as_deref()) {
-                    (Operation::Join, [operand], Some([Data::Array(n, row)])) => match &**row {
-                        Data::Array(m, element) => {
-                            let nats = vec![n.clone(), m.clone()];
-                            let join = Phrase::prim(Prim::JoinAcc, nats, vec![(**element).clone()]);
-                            one(operand, join.app(acceptor.clone()))
-                        }
-                        _ => Ok(None),
-                    },
-                    (Operation::Transpose, [operand], Some([Data::Array(n, row)])) => match &**row {
-                        Data::Array(m, element) => {
-                            let nats = vec![n.clone(), m.clone()];
-                            let transpose = Phrase::prim(Prim::TransposeAcc, nats, vec![(**element).clone()]);
-                            one(operand, transpose.app(acceptor.clone()))
-                        }
-                        _ => Ok(None),
-                    },
-                    (Operation::Reverse, [operand], Some([Data::Array(n, element)])) => {
-                        let reverse =
-                            Phrase::prim(Prim::ReverseAcc, vec![n.clone()], vec![(**element).clone()]);
-                        one(operand, reverse.app(acceptor.clone()))
-                    }
-                    (Operation::AsScalar, [operand], Some([Data::Array(n, element)])) => match &**element {
-                        Data::Vector(width, scalar) => {
-                            let lanes =
-                                Phrase::prim(Prim::AsScalarAcc(*width, *scalar), vec![n.clone()], vec![]);
-                            one(operand, lanes.app(acceptor.clone()))
-                        }
-                        _ => Ok(None),
-                    },
-                    (Operation::Zip, [a, b], Some([Data::Array(n, left), Data::Array(_, right)])) => {
-                        let types = vec![(**left).clone(), (**right).clone()];
-                        let zip = |at: usize| {
-                            Phrase::prim(Prim::ZipAcc(at, 2), vec![n.clone()], types.clone())
-                                .app(acceptor.clone())
-                        };
-                        Ok(Some(vec![(a.clone(), zip(0)), (b.clone(), zip(1))]))
-                    }
-                    (Operation::Concat, [a, b], Some([Data::Array(n, element), Data::Array(m, _)])) => {
-                        let part = |prim: Prim| {
-                            let nats = vec![n.clone(), m.clone()];
-                            Phrase::prim(prim, nats, vec![(**element).clone()]).app(acceptor.clone())
-                        };
-                        Ok(Some(vec![
-                            (a.clone(), part(Prim::TakeAcc)),
-                            (b.clone(), part(Prim::DropAcc)),
-                        ]))
-                    }
-                    _ => Ok(None),
-                }
-            }
-            _ => Ok(None),
+    /// Whether a value is known where this plan starts.
+    pub(crate) fn is_known(&self, atom: &Atom) -> bool {
+        match atom {
+            Atom::Const(_) => true,
+            Atom::Var(var) => self.bound.get(var).is_none_or(|at| *at < self.start),
         }
     }
 
-    /// Types of operands that this body binds or that are in scope already; none where one is unknown here.
-    fn types_of(&self, atoms: &[Atom]) -> Lowering<Option<Vec<Data>>> {
+    /// Types of operands that are bound here or that are in scope already; none where one is unknown here.
+    pub(crate) fn types_of(&self, atoms: &[Atom]) -> Lowering<Option<Vec<Data>>> {
         let mut types = Vec::new();
         for atom in atoms {
             let ty = match atom {
                 Atom::Const(scalar) => Some(Type::Scalar(scalar.ty())),
-                Atom::Var(var) => match self.bound.get(var).and_then(|at| self.body.stmts.get(*at)) {
+                Atom::Var(var) => match self.bound.get(var).and_then(|at| self.stmts.get(*at)) {
                     Some(stmt) => {
                         let value = stmt.pattern.values.iter().find(|value| value.var == *var);
                         value
                             .map(|value| value.ty.clone())
-                            .filter(|ty| self.sizes_are_outside(ty))
+                            .filter(|ty| self.sizes_are_known(ty))
                     }
                     None => self.this.env.atom_type(atom).ok(),
                 },
@@ -192,17 +302,73 @@ impl Planner<'_, '_> {
         Ok(Some(types))
     }
 
-    /// Whether a type's sizes are known before the body starts: others have no name yet, or another one.
-    fn sizes_are_outside(&self, ty: &Type) -> bool {
-        !ty.mentions(&|var| self.bound.contains_key(var) || self.binds_size(var))
+    /// Whether a type's sizes are known where this plan starts: others have no name yet, or another one.
+    pub(crate) fn sizes_are_known(&self, ty: &Type) -> bool {
+        !ty.mentions(&|var| self.bound.get(var).is_some_and(|at| *at >= self.start))
     }
 
-    fn binds_size(&self, var: &Var) -> bool {
-        self.body
-            .stmts
-            .iter()
-            .any(|stmt| stmt.pattern.context.contains(var))
+    /// Whether all that a function and its types mention from outside is known where this plan starts.
+    pub(crate) fn is_known_function(&self, lambda: &Lambda) -> bool {
+        let values = lambda.body.stmts.iter().flat_map(|stmt| &stmt.pattern.values);
+        let mut types = values.chain(&lambda.params).map(|value| &value.ty);
+        let late = |var: &Var| self.bound.get(var).is_some_and(|at| *at >= self.start);
+        let used = almach_core::visit::Vars::of_body(&lambda.body);
+        types.all(|ty| !ty.mentions(&late))
+            && lambda.result.types.iter().all(|ty| !ty.mentions(&late))
+            && !used.free().any(late)
     }
+
+    /// Whether the plan has gone through every statement, and computes none.
+    pub(crate) fn went_through_all(&self) -> bool {
+        self.plan.computed.is_empty() && self.plan.absorbed.len() == self.stmts.len()
+    }
+
+    pub(crate) fn assigned(&self) -> &[(Source, Phrase)] {
+        &self.plan.assigned
+    }
+
+    /// A tuple's components are written each to its place.
+    pub(crate) fn tuple(&self, parts: &[Atom], acceptor: &Phrase) -> Lowering<Option<Vec<(Source, Phrase)>>> {
+        let Some(types) = self.types_of(parts)? else {
+            return Ok(None);
+        };
+        let places = parts.iter().enumerate().map(|(at, part)| {
+            let place = build::tuple_acc(at, &types, acceptor.clone());
+            (Source::Atom(part.clone()), place)
+        });
+        Ok(Some(places.collect()))
+    }
+}
+
+/// What statements bind, each by the number of its statement.
+fn bound_in(stmts: &[Stmt]) -> HashMap<&Var, usize> {
+    let mut bound = HashMap::new();
+    for (at, stmt) in stmts.iter().enumerate() {
+        for var in &stmt.pattern.context {
+            bound.insert(var, at);
+        }
+        for value in &stmt.pattern.values {
+            bound.insert(&value.var, at);
+        }
+    }
+    bound
+}
+
+fn is_alone(stmt: &Stmt) -> bool {
+    stmt.pattern.context.is_empty() && stmt.pattern.values.len() == 1
+}
+
+/// Whether a place may be found through a statement for what it views.
+fn looks_through(stmt: &Stmt) -> bool {
+    match &stmt.exp {
+        Exp::Op(op) => op.prim.is_view() || is_written_destination(stmt),
+        Exp::Tuple(_) | Exp::Array(..) => true,
+        _ => false,
+    }
+}
+
+fn is_written_destination(stmt: &Stmt) -> bool {
+    matches!(&stmt.exp, Exp::Op(op) if op.annotation.effect == Some(Effect::Destination))
 }
 
 /// Whether a statement computes one array into a place of its choice.
@@ -214,15 +380,19 @@ fn computes_array(stmt: &Stmt) -> bool {
         .all(|value| matches!(value.ty, Type::Array(..)));
     array
         && match &stmt.exp {
-            Exp::Op(op) => matches!(
-                op.prim,
-                Operation::Map
-                    | Operation::Scan
-                    | Operation::ScanExclusive
-                    | Operation::Gather
-                    | Operation::Permute
-                    | Operation::Materialise
-            ),
+            Exp::Op(op) => match op.annotation.effect {
+                Some(Effect::Source) => false,
+                Some(Effect::Destination | Effect::Eager) if op.prim.is_view() => true,
+                _ => matches!(
+                    op.prim,
+                    Operation::Map
+                        | Operation::Scan
+                        | Operation::ScanExclusive
+                        | Operation::Gather
+                        | Operation::Permute
+                        | Operation::Materialise
+                ),
+            },
             Exp::If { .. } | Exp::Case { .. } | Exp::Call { .. } | Exp::Array(..) | Exp::Update { .. } => {
                 true
             }

@@ -8,12 +8,13 @@ mod maps;
 mod views;
 
 use super::Translator;
+use super::destinations::Plan;
 use super::layout::{Held, Layout};
 use super::operations::arguments;
 use crate::error::{Lowering, bug};
-use almach_core::{Body, Exp, Op, Pattern};
+use almach_core::{Atom, Body, Exp, Op, Pattern, Var};
 use almach_dpia::Data;
-use almach_prim::Prim as Operation;
+use almach_prim::{Effect, Prim as Operation};
 use almach_value::ScalarType;
 
 const I64: Data = Data::Scalar(ScalarType::I64);
@@ -53,9 +54,25 @@ impl Translator<'_> {
             Operation::ReduceByIndex => self.reduce_rows_by_index(op, exp, pattern)?,
             Operation::ToGlobal | Operation::ToLocal | Operation::ToPrivate => return Ok(false),
             Operation::Nodes | Operation::RootOf | Operation::FromNodes => return Ok(false),
-            _ => self.view_of_rows(op, exp, pattern)?,
+            _ => {
+                self.view_of_rows(op, exp, pattern)?;
+                if let (Some(Effect::Eager | Effect::Destination), [bound]) =
+                    (op.annotation.effect, pattern.values.as_slice())
+                {
+                    self.store_rows(&bound.var)?;
+                }
+            }
         }
         Ok(true)
+    }
+
+    /// A view of rows that is written as eager is copied, with its rows.
+    fn store_rows(&mut self, var: &Var) -> Lowering<()> {
+        let value = self.held(&Atom::Var(var.clone()))?;
+        let copy = self.copied(&value)?.read();
+        self.values.insert(var.clone(), copy.data);
+        self.carry(var, copy.pools, copy.packed);
+        Ok(())
     }
 
     /// A value at the layout of what a pattern binds.
@@ -83,7 +100,7 @@ impl Translator<'_> {
 
     /// Runs the statements of a body; what it gives is for the rest of the block.
     fn body_values(&mut self, body: &Body) -> Lowering<Vec<Held>> {
-        body.stmts.iter().try_for_each(|stmt| self.stmt(stmt))?;
+        self.stmts(&body.stmts, Plan::default())?;
         Ok(self.body_results(body)?.1)
     }
 }

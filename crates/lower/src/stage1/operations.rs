@@ -9,7 +9,7 @@ use crate::error::{Lowering, bug, refuse};
 use almach_base::Name;
 use almach_core::{Atom, Exp, Lambda, Op, Pattern};
 use almach_dpia::{Data, Nat, Output, Phrase, PhraseType, Prim, ScanKind, Space, build};
-use almach_prim::{Chunk, Level, Prim as Operation};
+use almach_prim::{Chunk, Effect, Level, Prim as Operation};
 use almach_value::{Failure, ScalarType};
 
 impl Translator<'_> {
@@ -20,8 +20,14 @@ impl Translator<'_> {
         if op.prim == Operation::Concat && self.is_built_in_place(pattern) {
             return self.compute_new(pattern, exp, |this, dest| this.op_into(op, exp, pattern, dest));
         }
+        if self.bind_windows(op, exp, pattern)? {
+            return Ok(());
+        }
         if let Some(view) = self.view(op, pattern)? {
-            return self.bind_one(pattern, exp, view);
+            return match is_stored(op) {
+                true => self.bind_stored(op, exp, pattern, view),
+                false => self.bind_one(pattern, exp, view),
+            };
         }
         match op.prim {
             Operation::Reduce | Operation::ReduceComm | Operation::ReduceSeq => match op.grouping() {
@@ -69,11 +75,68 @@ impl Translator<'_> {
                 let [value] = arguments(op, self)?;
                 let (phrase, data) = (self.value(&value)?, self.data_of(&value)?);
                 for acceptor in acceptors {
-                    self.push(build::assign(data.clone(), acceptor, phrase.clone()));
+                    self.copy_into(self.level(op), &data, acceptor, phrase.clone());
                 }
                 Ok(())
             }
+            (_, Dest::Each(acceptors)) if is_stored(op) => {
+                match (self.view(op, pattern)?, acceptors.as_slice()) {
+                    (Some(view), [acceptor]) => {
+                        let data = together(&self.pattern_data(pattern, exp)?.values());
+                        self.copy_into(self.level(op), &data, acceptor.clone(), view);
+                        Ok(())
+                    }
+                    _ => bug("a view that is stored in several places", self.span),
+                }
+            }
+            (_, dest @ Dest::Cell { .. }) if is_stored(op) => {
+                self.bind_viewed(exp, pattern)?;
+                self.give_bound(pattern, dest)
+            }
             (_, dest) => self.bind_then_give(exp, pattern, dest),
+        }
+    }
+
+    /// A view that is written as eager (Lin, section 4.2.5), or a destination view that is not written through.
+    fn bind_stored(&mut self, op: &Op, exp: &Exp, pattern: &Pattern, view: Phrase) -> Lowering<()> {
+        let result = self.pattern_data(pattern, exp)?;
+        let datas = result.values();
+        let ([bound], [data]) = (pattern.values.as_slice(), datas.as_slice()) else {
+            return bug("a view that gives several values", self.span);
+        };
+        let memory = self.new_var_of(&bound.var, Space::Any, &bound.var.name, data);
+        self.copy_into(self.level(op), data, memory.clone().writer(), view);
+        self.values.insert(bound.var.clone(), memory.reader());
+        Ok(())
+    }
+
+    /// Binds a view as one, where it is copied right after.
+    pub(crate) fn bind_viewed(&mut self, exp: &Exp, pattern: &Pattern) -> Lowering<()> {
+        let view = match exp {
+            Exp::Op(op) => self.view(op, pattern)?,
+            _ => None,
+        };
+        match view {
+            Some(view) => self.bind_one(pattern, exp, view),
+            None => self.bind(exp, pattern),
+        }
+    }
+
+    /// Writes a value to its place, an array at a level.
+    fn copy_into(&mut self, level: Level, data: &Data, acceptor: Phrase, value: Phrase) {
+        match (level, data) {
+            (Level::Seq | Level::Vec, _) => self.push(build::assign(data.clone(), acceptor, value)),
+            (_, Data::Array(size, element)) => {
+                let (x, o) = (self.fresh("x"), self.fresh("o"));
+                let (from, to) = (Phrase::Var(x.clone()), Phrase::Var(o.clone()));
+                let assign = build::assign((**element).clone(), to, from);
+                let inner = Phrase::lam(o, PhraseType::Acc((**element).clone()), assign);
+                let function = Phrase::lam(x, PhraseType::Exp((**element).clone()), inner);
+                let elements = vec![(**element).clone(), (**element).clone()];
+                let map = Phrase::prim(Prim::MapI(level), vec![size.clone()], elements);
+                self.push(map.apply([function, value, acceptor]));
+            }
+            (_, _) => self.push(build::assign(data.clone(), acceptor, value)),
         }
     }
 
@@ -97,12 +160,15 @@ impl Translator<'_> {
         Ok(())
     }
 
-    fn level(&self, op: &Op) -> Level {
+    pub(crate) fn level(&self, op: &Op) -> Level {
         op.annotation.level.unwrap_or(Level::Seq)
     }
 
     /// `mapI F (zip xs ys) out`.
     fn map_into(&mut self, op: &Op, pattern: &Pattern, acceptors: Vec<Phrase>) -> Lowering<()> {
+        if self.map_windows(op, &acceptors)? {
+            return Ok(());
+        }
         let lambda = function(op, self)?;
         let (size, arrays) = self.arrays(&op.args)?;
         let (source, elements) = zipped(&size, &arrays);
@@ -135,12 +201,7 @@ impl Translator<'_> {
             this.body_into(&lambda.body, Dest::Each(places.collect()))
         })?;
         let result = together(&results);
-        let acceptor = match <[Phrase; 1]>::try_from(acceptors) {
-            Ok([one]) => one,
-            Err(several) => {
-                Phrase::prim(Prim::UnzipAcc(several.len()), vec![size.clone()], results).apply(several)
-            }
-        };
+        let acceptor = zipped_acceptor(size.clone(), results, acceptors);
         let inner = Phrase::lam(o, PhraseType::Acc(result.clone()), body);
         let function = Phrase::lam(x, PhraseType::Exp(element.clone()), inner);
         let map = Phrase::prim(Prim::MapI(self.level(op)), vec![size], vec![element, result]);
@@ -499,6 +560,19 @@ pub(crate) fn zipped(size: &Nat, arrays: &[(Held, Layout)]) -> (Phrase, Vec<Data
         }
     };
     (source, elements)
+}
+
+/// Whether a view makes an array: it is written as eager, or as a destination view.
+fn is_stored(op: &Op) -> bool {
+    op.prim.is_view() && matches!(op.annotation.effect, Some(Effect::Eager | Effect::Destination))
+}
+
+/// Acceptors of several arrays as one of tuples.
+pub(crate) fn zipped_acceptor(size: Nat, elements: Vec<Data>, acceptors: Vec<Phrase>) -> Phrase {
+    match <[Phrase; 1]>::try_from(acceptors) {
+        Ok([one]) => one,
+        Err(several) => Phrase::prim(Prim::UnzipAcc(several.len()), vec![size], elements).apply(several),
+    }
 }
 
 /// Whether a combinator gives its function the arguments in the language's order.

@@ -7,7 +7,7 @@ use super::layout::{Held, Layout, Packed, ends};
 use super::rows::{add, element_at, piece, subtract};
 use crate::error::{Lowering, bug};
 use almach_base::Name;
-use almach_core::{Atom, Exp, Op, Pattern, SlicePart, Stmt, Type};
+use almach_core::{Atom, Exp, Op, Pattern, SlicePart, Type};
 use almach_dpia::{Data, Nat, Operand, Phrase, PhraseType, Prim, build};
 use almach_prim::{Effect, Level, Prim as Operation};
 use almach_value::{BinOp, Failure, ScalarType};
@@ -293,67 +293,10 @@ impl Translator<'_> {
             Operation::Pad | Operation::PadEdge => self.pad(op)?,
             Operation::Slide => self.slide(op, pattern)?,
             Operation::Range => self.range(op, pattern)?,
-            Operation::Map if op.annotation.effect == Some(Effect::Source) => return self.map_view(op),
+            Operation::Map if self.is_lazy(op) => return self.map_view(op),
             Operation::Gather if op.annotation.effect == Some(Effect::Source) => self.gather_view(op)?,
             _ => return Ok(None),
         }))
-    }
-
-    /// `map@S`: what an element is, computed wherever it is read. None where that takes more than scalar arithmetic.
-    fn map_view(&mut self, op: &Op) -> Lowering<Option<Phrase>> {
-        let [lambda] = op.functions.as_slice() else {
-            return bug("`map` without its function", self.span);
-        };
-        let [value] = lambda.body.values.as_slice() else {
-            return Ok(None);
-        };
-        if !lambda.context.is_empty() || !lambda.body.stmts.iter().all(|stmt| self.is_arithmetic(stmt)) {
-            return Ok(None);
-        }
-        let (size, arrays) = self.arrays(&op.args)?;
-        if arrays.iter().any(|(_, element)| element.has_rows()) {
-            return Ok(None);
-        }
-        let (source, elements) = super::operations::zipped(&size, &arrays);
-        let name = self.fresh("x");
-        let x = Phrase::Var(name.clone());
-        almach_core::build::enter_params(&mut self.env, &lambda.context, &lambda.params);
-        for (at, param) in lambda.params.iter().enumerate() {
-            let part = match elements.len() {
-                1 => x.clone(),
-                _ => build::get(at, &elements, x.clone()),
-            };
-            self.values.insert(param.var.clone(), part);
-        }
-        for stmt in &lambda.body.stmts {
-            let computed = self.expression(&stmt.exp, &stmt.pattern)?.data;
-            almach_core::build::enter_pattern(&mut self.env, &stmt.pattern, &stmt.exp);
-            for bound in &stmt.pattern.values {
-                self.values.insert(bound.var.clone(), computed.clone());
-            }
-        }
-        let (body, to) = (self.value(value)?, self.data_of(value)?);
-        let whole = Data::array(size.clone(), to.clone());
-        let view = mapped(size, super::types::together(&elements), to, name, body, source);
-        // A name, since stage II may write it more than once.
-        Ok(Some(self.let_exp("view", &whole, view)))
-    }
-
-    /// Whether a statement is arithmetic on scalars that cannot fail, and binds no size.
-    fn is_arithmetic(&self, stmt: &Stmt) -> bool {
-        let operators = match &stmt.exp {
-            Exp::Atom(_) | Exp::Unary(..) | Exp::Ternary(..) | Exp::Tuple(_) | Exp::Project(..) => true,
-            Exp::Binary(op, _, _) => {
-                !matches!(op, BinOp::Div | BinOp::Rem | BinOp::Pow | BinOp::Shl | BinOp::Shr)
-            }
-            _ => false,
-        };
-        operators
-            && stmt
-                .pattern
-                .values
-                .iter()
-                .all(|value| !self.facts.is_size(&value.var))
     }
 
     fn second(&self, atom: Option<Atom>) -> Lowering<Atom> {
@@ -396,16 +339,20 @@ impl Translator<'_> {
 
     fn rotate(&mut self, by: &Atom, array: &Atom) -> Lowering<Phrase> {
         let (size, element) = self.array_of(array)?;
+        let by = self.rotation(by, &size)?;
+        Ok(Phrase::prim(Prim::Rotate, vec![size], vec![element]).apply([by, self.value(array)?]))
+    }
+
+    /// By how much an array of that size is rotated: in `0..n`, whatever the sign; an empty array is never read.
+    pub(crate) fn rotation(&mut self, by: &Atom, size: &Nat) -> Lowering<Phrase> {
         let i64 = ScalarType::I64;
-        // Into `0..n`, whatever its sign; an empty array is never read.
         let n = build::nat_value(size.clone());
         let positive = binary(BinOp::Max, i64, n, int(1));
         let positive = self.let_exp("length", &Data::Scalar(i64), positive);
         let rest = binary(BinOp::Rem, i64, self.value(by)?, positive.clone());
         let shifted = binary(BinOp::Add, i64, rest, positive.clone());
         let by = binary(BinOp::Rem, i64, shifted, positive);
-        let by = self.let_exp("by", &Data::Scalar(i64), by);
-        Ok(Phrase::prim(Prim::Rotate, vec![size], vec![element]).apply([by, self.value(array)?]))
+        Ok(self.let_exp("by", &Data::Scalar(i64), by))
     }
 
     /// `split m xs` and `asVector m xs`: the size must be a multiple.

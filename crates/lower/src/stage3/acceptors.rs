@@ -6,6 +6,7 @@ use super::{Binding, Generator, Path, Step};
 use crate::error::Lowering;
 use almach_dpia::{Instance, Phrase, Prim, Side};
 use almach_imp::{Expr, Index, Stmt};
+use std::rc::Rc;
 
 impl Generator<'_> {
     /// The memory at a path of an acceptor.
@@ -24,6 +25,7 @@ impl Generator<'_> {
                 (_, variable) => self.target(variable, path),
             },
             Phrase::Lam(..) => self.with_arguments(head, &arguments, |this, body| this.target(body, path)),
+            Phrase::Prim(instance) if instance.prim == Prim::MapAcc => self.mapped_target(&arguments, path),
             Phrase::Prim(instance) => {
                 let (at, path) = self.target_path(instance, &arguments, path)?;
                 match arguments.get(at) {
@@ -33,6 +35,25 @@ impl Generator<'_> {
             }
             other => self.bug(format!("`{other}` is no acceptor")),
         }
+    }
+
+    /// An element of `mapAcc F A` is what `F` makes of the element of `A`.
+    fn mapped_target(&mut self, arguments: &[&Phrase], path: Path) -> Lowering<Place> {
+        let [function, array] = arguments else {
+            return self.bug("`mapAcc` without its arguments");
+        };
+        let Phrase::Lam(name, _, body) = function.unmarked() else {
+            return self.bug("`mapAcc` of what is no function");
+        };
+        let (at, rest) = self.first_index(path)?;
+        let element = Binding::Alias(Rc::new((*array).clone()), vec![Step::At(at)]);
+        let before = self.bindings.insert(name.clone(), element);
+        let result = self.target(body, rest);
+        match before {
+            Some(binding) => self.bindings.insert(name.clone(), binding),
+            None => self.bindings.remove(name),
+        };
+        result
     }
 
     fn place(&mut self, tree: &Tree, path: &Path) -> Lowering<Place> {

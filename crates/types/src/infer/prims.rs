@@ -7,7 +7,7 @@ use crate::scheme::PolyType;
 use crate::tree::{Constraint, Expr, ExprKind, Scheme, Type};
 use almach_base::codes::{levels, types as codes};
 use almach_base::{Diagnostic, FileId, Span};
-use almach_prim::{Annotation, Prim, TakesChunk, TakesEffect, TakesLevel};
+use almach_prim::{Annotation, Effect, Prim, TakesChunk, TakesLevel};
 use std::collections::HashMap;
 
 impl Checker<'_> {
@@ -130,9 +130,13 @@ impl Checker<'_> {
             refuse("level", level.to_string());
         }
         if let Some(effect) = annotation.effect
-            && info.takes_effect == TakesEffect::No
+            && !info.effects.contains(&effect)
         {
-            refuse("effect", effect.to_string());
+            let what = match info.effects {
+                [] => "effect".to_owned(),
+                some => format!("effect but {}", listed(some)),
+            };
+            refuse(&what, effect.to_string());
         }
         if let Some(chunk) = annotation.chunk
             && prim.takes_chunk() == TakesChunk::No
@@ -140,6 +144,12 @@ impl Checker<'_> {
             refuse("chunk", chunk.to_string());
         }
     }
+}
+
+/// The effects as they are written.
+fn listed(effects: &[Effect]) -> String {
+    let names: Vec<String> = effects.iter().map(|effect| format!("`@{effect}`")).collect();
+    names.join(" and ")
 }
 
 /// `'i` is any integer type. In the order in which the type variables first occur.
