@@ -10,6 +10,10 @@ pub enum Target {
     C,
     /// C with OpenMP.
     OpenMp,
+    /// C that starts kernels through OpenCL.
+    OpenCl,
+    /// C that starts kernels through CUDA's driver.
+    Cuda,
 }
 
 impl Target {
@@ -17,6 +21,8 @@ impl Target {
         match self {
             Target::C => back::Target::C,
             Target::OpenMp => back::Target::OpenMp,
+            Target::OpenCl => back::Target::OpenCl,
+            Target::Cuda => back::Target::Cuda,
         }
     }
 }

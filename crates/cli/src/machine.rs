@@ -30,6 +30,8 @@ pub struct RunSettings {
     /// What runs it; without one, the best that can run this program here.
     pub backend: Option<Backend>,
     pub max_depth: Option<usize>,
+    /// Which device kernels run on.
+    pub device: Option<String>,
     pub checks: Checks,
     /// C files, objects and libraries that define foreign functions.
     pub links: Vec<PathBuf>,
@@ -91,9 +93,10 @@ impl Machine {
         times: &mut Times,
     ) -> Result<Machine, Diagnostic> {
         match settings.backend {
-            Some(Backend::Interp) => interpreter(program, core, settings),
-            Some(Backend::C) => native(program, core, entries, Target::C, &settings, times),
-            Some(Backend::Openmp) => native(program, core, entries, Target::OpenMp, &settings, times),
+            Some(backend) => match backend.target() {
+                Some(target) => native(program, core, entries, target, &settings, times),
+                None => interpreter(program, core, settings),
+            },
             None => native(program, core, entries, Target::OpenMp, &settings, times).or_else(|problem| {
                 let reason = reason_to_interpret(&problem).ok_or(problem)?;
                 terminal::complain(&format!("note: interpreting, since {reason}"));
@@ -159,9 +162,11 @@ pub fn runnable<'a>(
     settings: &RunSettings,
 ) -> Result<Vec<&'a Entry>, Diagnostic> {
     let target = match settings.backend {
-        Some(Backend::Interp) => return Ok(entries),
-        Some(Backend::C) => Target::C,
-        Some(Backend::Openmp) | None => Target::OpenMp,
+        None => Target::OpenMp,
+        Some(backend) => match backend.target() {
+            Some(target) => target,
+            None => return Ok(entries),
+        },
     };
     let strategy = back::rewritten_without(core.clone(), settings.without)
         .and_then(|rewritten| back::chosen_without(rewritten, back::machine(target), settings.without))

@@ -51,6 +51,9 @@ impl Native {
         if let Some(depth) = settings.max_depth {
             library.set_max_depth(depth);
         }
+        if let Some(device) = &settings.device {
+            library.set_device(device);
+        }
         if let Some(most) = settings.memory.most {
             library.set_max_bytes(most);
         }
@@ -71,7 +74,7 @@ impl Native {
     pub fn predicted(&self, name: &str, args: &[Value]) -> Option<Predicted> {
         let peak = self.peaks.iter().find(|peak| &*peak.entry == name)?;
         let threads = match self.target {
-            Target::C => 1,
+            Target::C | Target::OpenCl | Target::Cuda => 1,
             Target::OpenMp => threads(),
         };
         peak.predict(self.lowered.imp.program(), self.entry(name)?, args, threads)

@@ -1,7 +1,7 @@
 //! The command line.
 
 use almach_base::suggest;
-use almach_driver::back::{PASSES, Without};
+use almach_driver::back::{PASSES, Target, Without};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -68,6 +68,23 @@ pub enum Backend {
     C,
     /// C with OpenMP
     Openmp,
+    /// Kernels through OpenCL
+    Opencl,
+    /// Kernels through CUDA
+    Cuda,
+}
+
+impl Backend {
+    /// What it is compiled to; none for the interpreter.
+    pub fn target(self) -> Option<Target> {
+        match self {
+            Backend::Interp => None,
+            Backend::C => Some(Target::C),
+            Backend::Openmp => Some(Target::OpenMp),
+            Backend::Opencl => Some(Target::OpenCl),
+            Backend::Cuda => Some(Target::Cuda),
+        }
+    }
 }
 
 /// Which rewrites run.
@@ -124,6 +141,9 @@ pub struct RunOptions {
     /// What runs it (default: OpenMP C; where the program or the machine does not allow that, the interpreter)
     #[arg(long, value_enum)]
     pub backend: Option<Backend>,
+    /// The device of an OpenCL or CUDA back end: its number, or a part of its name (default: the first GPU)
+    #[arg(long)]
+    pub device: Option<String>,
     /// Write the result to a file (.npy .npz .json .txt) instead of standard output
     #[arg(short, long)]
     pub output: Option<PathBuf>,
@@ -189,6 +209,9 @@ pub struct TestOptions {
     /// What runs the tests
     #[arg(long, value_enum, default_value_t = Backend::Interp)]
     pub backend: Backend,
+    /// The device of an OpenCL or CUDA back end: its number, or a part of its name (default: the first GPU)
+    #[arg(long)]
+    pub device: Option<String>,
     /// A C file, an object, a library, or the name of a library of the system, that defines foreign functions
     #[arg(long, value_name = "FILE.c|LIB")]
     pub link: Vec<String>,
@@ -207,6 +230,9 @@ pub struct BenchOptions {
     /// What runs it (default: OpenMP C; where the program or the machine does not allow that, the interpreter)
     #[arg(long, value_enum)]
     pub backend: Option<Backend>,
+    /// The device of an OpenCL or CUDA back end: its number, or a part of its name (default: the first GPU)
+    #[arg(long)]
+    pub device: Option<String>,
     /// The value of every size variable in generated inputs; `n=100,m=20` sets them apart
     #[arg(long, default_value = "1000000")]
     pub size: String,
@@ -249,8 +275,10 @@ pub enum Stage {
     Dpia,
     /// The imperative phrase language, with loops
     Loops,
-    /// Loops over flat memory
+    /// Loops over flat memory; for a device, which of them are kernels
     Imp,
+    /// The kernels of a device, as OpenCL C and CUDA C++ in one
+    Kernels,
     /// The C source
     C,
     /// The C header

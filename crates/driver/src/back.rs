@@ -30,7 +30,7 @@ pub fn pass_order() -> Vec<&'static Pass> {
 pub fn machine(target: Target) -> Machine {
     match target {
         Target::C => Machine::Sequential,
-        Target::OpenMp => Machine::Threads,
+        Target::OpenMp | Target::OpenCl | Target::Cuda => Machine::Threads,
     }
 }
 
@@ -172,5 +172,13 @@ pub fn c_source_with(
         foreign: lowered.foreign.clone(),
         accounting,
     };
-    emit_c(&lowered.imp, sources, &options).map_err(|diagnostic| vec![*diagnostic])
+    emit_c(&placed(lowered, target)?, sources, &options).map_err(|diagnostic| vec![*diagnostic])
+}
+
+/// Imp as a back end prints it: with kernels where that has a device.
+pub fn placed(lowered: &Lowered, target: Target) -> Result<almach_imp::Checked, Vec<Diagnostic>> {
+    match target.has_device() {
+        true => almach_device::place(&lowered.imp, &lowered.entries).map(|placed| placed.imp),
+        false => Ok(lowered.imp.clone()),
+    }
 }

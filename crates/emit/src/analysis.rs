@@ -2,7 +2,7 @@
 //! it can fail.
 
 use almach_base::Name;
-use almach_imp::{Argument, Expr, Groups, Index, Passing, Proc, Stmt, is_column};
+use almach_imp::{Argument, Expr, Groups, Index, Passing, Proc, Stmt, Touched, Transfer, is_column};
 use almach_nat::Atom;
 use almach_value::ScalarType;
 use std::collections::{HashMap, HashSet};
@@ -75,6 +75,8 @@ struct BufferUse {
     elements_for_a_cell: Option<i64>,
     /// Its place among those of the procedure.
     number: usize,
+    /// Whether kernels use it.
+    on_device: bool,
     /// Whether some of its cells are given back.
     shrinks: bool,
     /// None for a parameter, whose cells the caller gets.
@@ -88,7 +90,7 @@ impl BufferUse {
 
     /// Whether its cells are allocated once, in the block that declares it, and stay its own.
     fn stays(&self) -> bool {
-        self.is_once() && self.moves == 0 && !self.shrinks
+        self.is_once() && self.moves == 0 && !self.shrinks && !self.on_device
     }
 }
 
@@ -311,6 +313,20 @@ impl Uses {
                 self.reserves = true;
             }
             Stmt::Free(_) | Stmt::Barrier => {}
+            Stmt::Kernel { body, .. } => {
+                for (buffer, _) in Touched::of(body).free_cells() {
+                    self.buffers.entry(buffer.clone()).or_default().on_device = true;
+                }
+                self.nested(body);
+            }
+            Stmt::Transfer(Transfer::Attach { buffer, size }) => {
+                self.read.insert(buffer.clone());
+                self.index(size);
+            }
+            Stmt::Transfer(Transfer::Fresh { buffer } | Transfer::Fetch { buffer, .. }) => {
+                self.buffers.entry(buffer.clone()).or_default().on_device = true;
+                self.read.insert(buffer.clone());
+            }
             Stmt::Swap(a, b) => {
                 self.moved(a, declared);
                 self.moved(b, declared);
@@ -436,6 +452,8 @@ pub struct Traits {
     pub fails: bool,
     /// It has a parallel loop, or calls a procedure that has.
     pub parallel: bool,
+    /// It starts kernels, or calls a procedure that does.
+    pub kernels: bool,
     /// It works on stores, or calls a procedure that does.
     pub stores: bool,
 }
@@ -449,6 +467,7 @@ pub fn traits(procs: &[(&Proc, Uses)], groups: &Groups) -> HashMap<Name, Traits>
             let now = Traits {
                 fails: groups.is_recursive(&proc.name) || fails(&proc.body, uses, &found),
                 parallel: is_parallel(&proc.body, &found),
+                kernels: has_kernel(&proc.body) || calls_one(&proc.body, &found, |traits| traits.kernels),
                 stores: uses.touches_stores() || calls_one(&proc.body, &found, |traits| traits.stores),
             };
             changed |= found.insert(proc.name.clone(), now) != Some(now);
@@ -463,6 +482,8 @@ pub fn traits(procs: &[(&Proc, Uses)], groups: &Groups) -> HashMap<Name, Traits>
 pub fn fails(stmts: &[Stmt], uses: &Uses, known: &HashMap<Name, Traits>) -> bool {
     stmts.iter().any(|stmt| match stmt {
         Stmt::Check { .. } | Stmt::Reserve { .. } => true,
+        Stmt::Kernel { .. } => true,
+        Stmt::Transfer(Transfer::Attach { .. } | Transfer::Fetch { .. }) => true,
         // Arrays that a function gives are checked and copied.
         Stmt::Foreign { arguments, .. } => arguments
             .iter()
@@ -473,6 +494,13 @@ pub fn fails(stmts: &[Stmt], uses: &Uses, known: &HashMap<Name, Traits>) -> bool
         Stmt::If { then, otherwise, .. } => fails(then, uses, known) || fails(otherwise, uses, known),
         _ => false,
     })
+}
+
+fn has_kernel(stmts: &[Stmt]) -> bool {
+    let inner = |stmt: &Stmt| stmt.blocks().into_iter().any(|block| has_kernel(block));
+    stmts
+        .iter()
+        .any(|stmt| matches!(stmt, Stmt::Kernel { .. }) || inner(stmt))
 }
 
 /// Whether a procedure with some trait is called.
@@ -499,6 +527,7 @@ pub fn is_simple(stmts: &[Stmt]) -> bool {
         Stmt::Buffer { .. } | Stmt::Shrink { .. } | Stmt::While { .. } | Stmt::Reserve { .. } => false,
         Stmt::Foreign { .. } | Stmt::Trace { .. } => false,
         Stmt::Atomic { .. } | Stmt::Await { .. } | Stmt::Barrier => false,
+        Stmt::Kernel { .. } | Stmt::Transfer(_) => false,
         Stmt::For { body, mode, .. } => !mode.has_threads() && is_simple(body),
         Stmt::If { then, otherwise, .. } => is_simple(then) && is_simple(otherwise),
         Stmt::Let { .. } | Stmt::Var { .. } | Stmt::Assign { .. } | Stmt::Store { .. } => true,

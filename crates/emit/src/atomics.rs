@@ -6,6 +6,7 @@
 
 use crate::Target;
 use crate::analysis;
+use crate::device::Side;
 use crate::helpers::{Helper, is_one_instruction};
 use crate::index::integer;
 use crate::procedure::{Emitter, Role};
@@ -34,9 +35,10 @@ impl Emitter<'_> {
         index: &Index,
         out: &mut Vec<CStmt>,
     ) -> Emit<()> {
-        match self.unit.target {
-            Target::C => self.plain_step(step, buffer, index, out),
-            Target::OpenMp => self.atomic_step(step, order, buffer, index, out),
+        let threads = self.unit.target == Target::OpenMp;
+        match threads || self.side != Side::Host {
+            false => self.plain_step(step, buffer, index, out),
+            true => self.atomic_step(step, order, buffer, index, out),
         }
     }
 
@@ -83,7 +85,7 @@ impl Emitter<'_> {
             AtomicStep::Exchange { .. } => Helper::AtomicExchange(order, ty),
             AtomicStep::Update(op, _) => {
                 // Without an instruction for it, the update is a loop around the operator.
-                if !is_one_instruction(*op, ty) {
+                if !is_one_instruction(*op, ty) || self.side != Side::Host {
                     self.helpers.need(Helper::Binary(*op, ty));
                 }
                 Helper::AtomicUpdate(*op, order, ty)
@@ -108,7 +110,7 @@ impl Emitter<'_> {
     }
 
     pub fn wait(&mut self, buffer: &Name, index: &Index, value: &Expr, out: &mut Vec<CStmt>) -> Emit<()> {
-        if self.unit.target == Target::C {
+        if self.unit.target != Target::OpenMp {
             return Ok(());
         }
         let cell = CExpr::unary(CUnary::Address, self.cell(buffer, index)?);

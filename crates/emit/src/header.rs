@@ -1,8 +1,8 @@
 //! The header, and the functions that take their arguments through pointers.
 
-use crate::Exported;
 use crate::print::{declarator, signature};
 use crate::tree::{CParam, CType};
+use crate::{Exported, Target};
 use almach_imp::{Param, Passing};
 
 /// A parameter's type as callers see it.
@@ -23,13 +23,14 @@ fn context_param(name: &str) -> CParam {
     }
 }
 
-pub fn header(name: &str, exports: &[Exported], foreign: &str) -> String {
+pub fn header(name: &str, target: Target, exports: &[Exported], foreign: &str) -> String {
     let guard = format!("{}_H", name.to_ascii_uppercase());
     let macro_name = name.to_ascii_uppercase();
     let mut out = TEMPLATE
         .replace("GUARD", &guard)
         .replace("MACRO", &macro_name)
         .replace("VERSION_TEXT", env!("CARGO_PKG_VERSION"))
+        .replace("DEVICE\n", if target.has_device() { SET_DEVICE } else { "" })
         .replace("NAME", name);
     out.push_str(foreign);
     for exported in exports {
@@ -144,6 +145,7 @@ void NAME_set_threads(struct NAME_ctx *ctx, int threads);
 
 /* How many calls may wait for others before a recursion is stopped with an error. 0: ten million. */
 void NAME_set_max_depth(struct NAME_ctx *ctx, int64_t depth);
+DEVICE
 
 /* Why the last call failed, with the place in the source: valid until the next call. NULL where it did not fail. */
 const char *NAME_error(struct NAME_ctx *ctx);
@@ -164,3 +166,9 @@ void NAME_trim(struct NAME_ctx *ctx);
  * points to the i-th argument: to a scalar, to a pointer to elements, or to where a scalar or a pointer to a block is to be
  * put. */
 "#;
+
+const SET_DEVICE: &str = r"
+/* Which device kernels run on: its number, or a part of its name. NULL: what the environment variable ALMACH_DEVICE says, else the first
+ * GPU. */
+void NAME_set_device(struct NAME_ctx *ctx, const char *device);
+";

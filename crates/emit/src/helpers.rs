@@ -73,6 +73,10 @@ impl Helpers {
         self.needed.contains(&helper)
     }
 
+    pub fn all(&self) -> impl Iterator<Item = Helper> {
+        self.needed.iter().copied()
+    }
+
     pub fn texts(&self) -> impl Iterator<Item = String> {
         self.needed.iter().map(|helper| helper.text())
     }
@@ -104,6 +108,21 @@ impl Helper {
             Helper::Text => "put_text".into(),
             Helper::Digits => "show_float".into(),
             Helper::Show(ty) => format!("show_{ty}"),
+        }
+    }
+
+    /// The text of a compiler that has no built-in functions for it.
+    pub fn text_without_builtins(self) -> String {
+        match self {
+            Helper::Unary(op @ (UnOp::PopCount | UnOp::LeadingZeros | UnOp::TrailingZeros), ty) => {
+                let (_, portable) = count_bodies(op, ty);
+                format!(
+                    "static inline int32_t {}({} x) {{\n  {portable}\n}}\n",
+                    self.name(),
+                    scalar_c_name(ty)
+                )
+            }
+            _ => self.text(),
         }
     }
 
@@ -343,7 +362,7 @@ fn line(text: impl std::fmt::Display) -> String {
 }
 
 fn unary_body(op: UnOp, ty: ScalarType) -> String {
-    let (c, wide, bits) = (scalar_c_name(ty), wide_unsigned(ty), ty.bits());
+    let (c, wide) = (scalar_c_name(ty), wide_unsigned(ty));
     match op {
         UnOp::Neg => line(format_args!("return ({c})(({wide})0 - ({wide})x);")),
         UnOp::Complement => line(format_args!("return ({c})~x;")),
@@ -356,31 +375,10 @@ fn unary_body(op: UnOp, ty: ScalarType) -> String {
         }
         UnOp::Signum if ty.is_signed_integer() => line(format_args!("return ({c})((x > 0) - (x < 0));")),
         UnOp::Signum => line("return x > 0;"),
-        UnOp::PopCount => counted(
-            &format!("return __builtin_popcountll(({})x);", unsigned(ty)),
-            &format!(
-                "int32_t count = 0;\n  for (uint64_t rest = ({})x; rest != 0; rest &= rest - 1) count++;\n  return count;",
-                unsigned(ty)
-            ),
-        ),
-        UnOp::LeadingZeros => counted(
-            &format!(
-                "return x == 0 ? {bits} : __builtin_clzll(({})x) - {};",
-                unsigned(ty),
-                64 - bits
-            ),
-            &format!(
-                "int32_t count = {bits};\n  for (uint64_t rest = ({})x; rest != 0; rest >>= 1) count--;\n  return count;",
-                unsigned(ty)
-            ),
-        ),
-        UnOp::TrailingZeros => counted(
-            &format!("return x == 0 ? {bits} : __builtin_ctzll(({})x);", unsigned(ty)),
-            &format!(
-                "int32_t count = 0;\n  for (uint64_t rest = ({})x; count < {bits} && (rest & 1) == 0; rest >>= 1) count++;\n  return count;",
-                unsigned(ty)
-            ),
-        ),
+        UnOp::PopCount | UnOp::LeadingZeros | UnOp::TrailingZeros => {
+            let (builtin, portable) = count_bodies(op, ty);
+            counted(&builtin, &portable)
+        }
         UnOp::ToBits => {
             let (result, nan) = match ty {
                 ScalarType::F32 => ("uint32_t", "0x7fc00000u"),
@@ -400,6 +398,34 @@ fn unary_body(op: UnOp, ty: ScalarType) -> String {
         UnOp::Convert(to) => saturating_body(ty, to),
         // The others are operators or functions of C.
         _ => line(format_args!("return ({c})x;")),
+    }
+}
+
+/// How bits are counted: with a built-in function, and without.
+fn count_bodies(op: UnOp, ty: ScalarType) -> (String, String) {
+    let (unsigned, bits) = (unsigned(ty), ty.bits());
+    match op {
+        UnOp::LeadingZeros => (
+            format!(
+                "return x == 0 ? {bits} : __builtin_clzll(({unsigned})x) - {};",
+                64 - bits
+            ),
+            format!(
+                "int32_t count = {bits};\n  for (uint64_t rest = ({unsigned})x; rest != 0; rest >>= 1) count--;\n  return count;"
+            ),
+        ),
+        UnOp::TrailingZeros => (
+            format!("return x == 0 ? {bits} : __builtin_ctzll(({unsigned})x);"),
+            format!(
+                "int32_t count = 0;\n  for (uint64_t rest = ({unsigned})x; count < {bits} && (rest & 1) == 0; rest >>= 1) count++;\n  return count;"
+            ),
+        ),
+        _ => (
+            format!("return __builtin_popcountll(({unsigned})x);"),
+            format!(
+                "int32_t count = 0;\n  for (uint64_t rest = ({unsigned})x; rest != 0; rest &= rest - 1) count++;\n  return count;"
+            ),
+        ),
     }
 }
 

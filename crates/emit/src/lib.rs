@@ -6,11 +6,13 @@
 
 mod analysis;
 mod atomics;
+mod device;
 mod expr;
 mod foreign;
 mod header;
 pub mod helpers;
 mod index;
+mod kernel_helpers;
 mod loops;
 mod names;
 pub mod print;
@@ -26,6 +28,7 @@ mod trace;
 pub mod tree;
 
 use crate::analysis::{Uses, Waiting, reachable, traits};
+use crate::device::Kernels;
 use crate::helpers::{Helper, Helpers};
 use crate::names::{Scope, sanitise};
 use crate::procedure::{Callee, Emitter, Printed, Unit};
@@ -47,6 +50,20 @@ pub enum Target {
     /// Sequential C11.
     C,
     OpenMp,
+    /// C11 that starts kernels through OpenCL.
+    OpenCl,
+    /// C11 that starts kernels through CUDA's driver.
+    Cuda,
+}
+
+impl Target {
+    /// Whether there are kernels.
+    pub fn has_device(self) -> bool {
+        match self {
+            Target::C | Target::OpenMp => false,
+            Target::OpenCl | Target::Cuda => true,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -120,6 +137,8 @@ pub struct CSource {
     pub header_name: String,
     pub header: String,
     pub source: String,
+    /// The source of the kernels, which stands in the source as well; empty where there are none.
+    pub kernels: String,
     pub interface: Interface,
 }
 
@@ -155,7 +174,10 @@ fn holds_blocks(proc: &Proc) -> bool {
 pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Result<CSource, Box<Diagnostic>> {
     let program = checked.program();
     let name = sanitise(&options.name);
-    let mut scope = Scope::file();
+    let mut scope = match options.target.has_device() {
+        true => Scope::file_with_kernels(),
+        false => Scope::file(),
+    };
     let wanted = options.exports.iter().map(|export| &export.proc);
     let procs = reachable(&program.procs, wanted);
     let groups = Groups::of(procs.iter().copied());
@@ -173,6 +195,7 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
             .or_insert((function, Span::NONE));
     }
     let exports = exports(&program.procs, options, &name, &mut scope)?;
+    let bodies: Vec<&Proc> = procs.iter().map(|(proc, _)| *proc).collect();
     let traits = traits(&procs, &groups);
     let callees = callees(&procs, &traits, &groups, &exports, options.target, &mut scope);
     let stores = stores::stores(program, &procs, &mut scope);
@@ -190,15 +213,16 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
             .into_iter()
             .map(|store| (store.name.clone(), store))
             .collect(),
+        kernels_fail: device::kernels_fail(&bodies),
         scope,
     };
-    let bodies: Vec<&Proc> = procs.iter().map(|(proc, _)| *proc).collect();
     let sizes = options
         .exports
         .iter()
         .map(|export| (&export.proc, &*export.sizes));
     let mut naturals = Naturals::of(sizes, &bodies);
     let (mut helpers, mut sites) = (Helpers::default(), Sites::default());
+    let mut kernels = Kernels::default();
     let mut printed: Vec<Option<Printed>> = procs.iter().map(|_| None).collect();
     let mut allocates = false;
     // Callers come first: what they pass tells what is known of parameters.
@@ -206,7 +230,7 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
         let (Some((proc, uses)), Some(place)) = (procs.get(at), printed.get_mut(at)) else {
             continue;
         };
-        let mut emitter = Emitter::new(&unit, &mut helpers, &mut sites, uses, proc);
+        let mut emitter = Emitter::new(&unit, &mut helpers, &mut sites, &mut kernels, uses, proc);
         *place = Some(emitter.proc(proc, &mut naturals)?);
         allocates |= emitter.allocates;
     }
@@ -216,7 +240,7 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
     for one in printed.into_iter().flatten() {
         parts.add(one, &outside);
     }
-    let header = header::header(&name, &exports, &foreign::prototypes(&declared));
+    let header = header::header(&name, options.target, &exports, &foreign::prototypes(&declared));
     let runtime = runtime::Runtime {
         name: &name,
         target: options.target,
@@ -231,13 +255,16 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
         },
         waits: helpers.needs(Helper::Pause),
         stores: !unit.stores.is_empty(),
+        kernels: (!kernels.is_empty()).then_some(&kernels),
     };
     let store_texts = stores::texts(&unit, &helpers, options.target);
+    let runtime_kernels = runtime.kernel_source();
     let source = source(&runtime, &store_texts, &helpers, &parts, &early, &exports);
     Ok(CSource {
         header_name: format!("{name}.h"),
         header,
         source,
+        kernels: runtime_kernels,
         interface: Interface {
             name,
             procs: exports,
@@ -308,6 +335,7 @@ fn callees(
             takes_context: export.is_some()
                 || found.fails
                 || found.stores
+                || target.has_device()
                 || (found.parallel && target == Target::OpenMp),
             fails: found.fails,
         };
@@ -385,6 +413,7 @@ fn source(
     exports: &[Exported],
 ) -> String {
     let mut parts = vec![runtime.includes(), runtime.context()];
+    parts.extend(runtime.device());
     parts.extend(runtime.memory());
     parts.extend(runtime.failure());
     parts.extend(runtime.stack());

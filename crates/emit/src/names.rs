@@ -237,6 +237,24 @@ impl Scope {
         }
     }
 
+    /// What no name of a file with kernels may be.
+    pub fn file_with_kernels() -> Scope {
+        let mut scope = Scope::file();
+        scope
+            .used
+            .extend(DEVICE_WORDS.iter().map(|name| name.to_string()));
+        scope
+    }
+
+    /// What no name of a kernel may be, in OpenCL C and in CUDA C++.
+    pub fn kernels() -> Scope {
+        let mut scope = Scope::file();
+        scope
+            .used
+            .extend(KERNEL_WORDS.iter().map(|name| name.to_string()));
+        scope
+    }
+
     /// A C name as close to `name` as possible.
     pub fn fresh(&mut self, name: &str) -> String {
         let stem = sanitise(name);
@@ -287,6 +305,171 @@ pub fn sanitise(name: &str) -> String {
     }
     out
 }
+
+/// What `device/*.c` define.
+const DEVICE_WORDS: &[&str] = &[
+    "CUcontext",
+    "CUdevice",
+    "CUfunction",
+    "CUmodule",
+    "CUresult",
+    "add_argument",
+    "add_block",
+    "argument",
+    "attach",
+    "block",
+    "block_of",
+    "blocks_up_to",
+    "cl_bits",
+    "cl_command_queue",
+    "cl_context",
+    "cl_device_id",
+    "cl_int",
+    "cl_kernel",
+    "cl_mem",
+    "cl_platform_id",
+    "cl_program",
+    "cl_uint",
+    "close_device",
+    "collect",
+    "device",
+    "device_memory",
+    "dlopen",
+    "dlsym",
+    "driver",
+    "driver_build",
+    "driver_choose",
+    "driver_close",
+    "driver_give",
+    "driver_launch",
+    "driver_load",
+    "driver_message",
+    "driver_open",
+    "driver_receive",
+    "driver_send",
+    "driver_take",
+    "drop_kept",
+    "end_call",
+    "fetch",
+    "find_block",
+    "forget",
+    "fresh",
+    "give_memory",
+    "kernel_names",
+    "kernel_source",
+    "know",
+    "launch",
+    "mailbox",
+    "memory_bytes",
+    "nvrtcProgram",
+    "open_device",
+    "open_first",
+    "part_of",
+    "passing",
+    "prepare",
+    "refused",
+    "remove_block",
+    "scalar",
+    "start",
+    "take_memory",
+    "trouble",
+    "wanted_device",
+    "whole_source",
+];
+
+/// Words of OpenCL C and CUDA C++ that C does not have, and those of the prelude.
+const KERNEL_WORDS: &[&str] = &[
+    "kernel",
+    "global",
+    "local",
+    "constant",
+    "private",
+    "read_only",
+    "write_only",
+    "read_write",
+    "half",
+    "uchar",
+    "ushort",
+    "uint",
+    "ulong",
+    "size_t",
+    "event_t",
+    "sampler_t",
+    "vec_step",
+    "class",
+    "new",
+    "delete",
+    "this",
+    "template",
+    "operator",
+    "namespace",
+    "public",
+    "protected",
+    "virtual",
+    "friend",
+    "using",
+    "try",
+    "catch",
+    "throw",
+    "typename",
+    "typeid",
+    "explicit",
+    "export",
+    "mutable",
+    "and",
+    "or",
+    "not",
+    "xor",
+    "bitand",
+    "bitor",
+    "compl",
+    "and_eq",
+    "or_eq",
+    "not_eq",
+    "xor_eq",
+    "const_cast",
+    "static_cast",
+    "dynamic_cast",
+    "reinterpret_cast",
+    "wchar_t",
+    "concept",
+    "requires",
+    "decltype",
+    "noexcept",
+    "box",
+    "launch",
+    "fail",
+    "is_over",
+    "mailbox",
+    "values",
+    "min",
+    "max",
+    "clamp",
+    "select",
+    "all",
+    "any",
+    "dot",
+    "cross",
+    "length",
+    "sign",
+    "step",
+    "mix",
+    "rotate",
+    "distance",
+    "normalize",
+    "barrier",
+    "printf",
+    "float2",
+    "float3",
+    "float4",
+    "int2",
+    "int3",
+    "int4",
+    "pipe",
+    "image",
+    "register",
+    "dim3",
+];
 
 #[cfg(test)]
 mod tests {

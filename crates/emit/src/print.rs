@@ -34,6 +34,8 @@ fn restricted(pointer: &CType, name: &str) -> String {
 fn spaced(ty: &str, name: &str) -> String {
     match name {
         "" => ty.to_string(),
+        // A pointer by its text.
+        _ if ty.ends_with('*') => format!("{ty}{name}"),
         _ => format!("{ty} {name}"),
     }
 }

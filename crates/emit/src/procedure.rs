@@ -14,6 +14,7 @@
 
 use crate::analysis::{Storage, Traits, Uses};
 use crate::atomics::Chain;
+use crate::device::{Kernels, Side};
 use crate::helpers::Helpers;
 use crate::index::Arithmetic;
 use crate::names::Scope;
@@ -41,6 +42,8 @@ pub struct Unit<'a> {
     pub groups: Groups,
     pub stores: HashMap<Name, StoreText>,
     pub columns: HashMap<Name, Known>,
+    /// Whether kernels can fail: then all of them look whether one did.
+    pub kernels_fail: bool,
     /// Names that no local variable may have.
     pub scope: Scope,
 }
@@ -123,6 +126,10 @@ pub struct Emitter<'a> {
     pub chain: Option<Chain>,
     /// Calls, with which of their arguments are never negative.
     pub calls: Vec<(Name, Vec<bool>)>,
+    /// Where the code runs.
+    pub side: Side,
+    /// The kernels of the file; none inside a kernel.
+    pub kernels: Option<&'a mut Kernels>,
 }
 
 type Emit<T> = Result<T, Box<Diagnostic>>;
@@ -132,6 +139,7 @@ impl<'a> Emitter<'a> {
         unit: &'a Unit<'a>,
         helpers: &'a mut Helpers,
         sites: &'a mut Sites,
+        kernels: &'a mut Kernels,
         uses: &'a Uses,
         proc: &Proc,
     ) -> Emitter<'a> {
@@ -155,6 +163,8 @@ impl<'a> Emitter<'a> {
             allocates: false,
             chain: None,
             calls: Vec::new(),
+            side: Side::Host,
+            kernels: Some(kernels),
         }
     }
 
@@ -238,6 +248,16 @@ impl<'a> Emitter<'a> {
         if owns_stores {
             body.extend(crate::stores::open());
         }
+        // Whoever starts kernels has a device, which knows of all memory from then on.
+        let settles = callee.exported && self.unit.traits.get(&proc.name).is_some_and(|it| it.kernels);
+        if settles {
+            let open = CExpr::call("open_device", [CExpr::name("ctx")]);
+            let failed = CExpr::binary(crate::tree::CBinary::NotEqual, open, CExpr::literal("0"));
+            body.push(CStmt::when(
+                failed,
+                vec![CStmt::Return(Some(CExpr::literal("1")))],
+            ));
+        }
         self.regions.push(Region {
             label: "failed".into(),
             jumps: false,
@@ -254,6 +274,9 @@ impl<'a> Emitter<'a> {
         };
         body.extend(self.buffer_declarations(&region)?);
         body.extend(inner);
+        if settles {
+            body.push(CStmt::when(settled(), vec![CStmt::Goto(region.label.clone())]));
+        }
         body.extend(results);
         if owns_stores {
             body.push(crate::stores::close());
@@ -263,14 +286,17 @@ impl<'a> Emitter<'a> {
             body.push(CStmt::Return(Some(CExpr::literal("0"))));
         }
         let failed = CStmt::Return(Some(CExpr::literal("1")));
-        if region.jumps && region.buffers.is_empty() && !owns_stores {
+        if region.jumps && region.buffers.is_empty() && !owns_stores && !settles {
             body = body
                 .into_iter()
                 .map(|stmt| stmt.with_goto(&region.label, &failed))
                 .collect();
-        } else if region.jumps {
+        } else if region.jumps || settles {
             body.push(CStmt::Label(region.label.clone()));
             body.extend(self.releases(&region)?);
+            if settles {
+                body.push(CStmt::unused(CExpr::call("end_call", [CExpr::name("ctx")])));
+            }
             if owns_stores {
                 body.push(crate::stores::close());
             }
@@ -449,4 +475,10 @@ impl<'a> Emitter<'a> {
             None => release,
         })
     }
+}
+
+/// `end_call(ctx) != 0`.
+fn settled() -> CExpr {
+    let end = CExpr::call("end_call", [CExpr::name("ctx")]);
+    CExpr::binary(crate::tree::CBinary::NotEqual, end, CExpr::literal("0"))
 }

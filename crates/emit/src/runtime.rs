@@ -1,5 +1,6 @@
 //! What every emitted file has around its procedures: the context, failures, memory.
 
+use crate::device::Kernels;
 use crate::print::string_literal;
 use crate::sites::FailureSite;
 use crate::{Accounting, Target};
@@ -36,6 +37,7 @@ pub struct Runtime<'a> {
     pub waits: bool,
     /// Whether there are stores.
     pub stores: bool,
+    pub kernels: Option<&'a Kernels>,
 }
 
 /// Whether a file has procedures that wait for each other.
@@ -53,6 +55,7 @@ impl Runtime<'_> {
     pub fn includes(&self) -> String {
         let (flags, omp) = match self.target {
             Target::C => ("-ffp-contract=off", ""),
+            Target::OpenCl | Target::Cuda => ("-ffp-contract=off -ldl", "#include <dlfcn.h>\n"),
             Target::OpenMp => ("-ffp-contract=off -fopenmp", OPENMP_INCLUDES),
         };
         let sched = if self.waits { "#include <sched.h>\n" } else { "" };
@@ -62,13 +65,7 @@ impl Runtime<'_> {
 
     /// The context and the functions that every header has.
     pub fn context(&self) -> String {
-        let values = self
-            .sites
-            .iter()
-            .map(|site| site.types.len())
-            .max()
-            .unwrap_or(0)
-            .max(1);
+        let values = self.values();
         let message = self
             .sites
             .iter()
@@ -76,7 +73,7 @@ impl Runtime<'_> {
             .max()
             .unwrap_or(1);
         let threads = match self.target {
-            Target::C => SEQUENTIAL_THREADS,
+            Target::C | Target::OpenCl | Target::Cuda => SEQUENTIAL_THREADS,
             Target::OpenMp => OPENMP_THREADS,
         };
         let stores = if self.stores {
@@ -90,7 +87,15 @@ impl Runtime<'_> {
             true => (KEPT_COUNT, KEPT_FIELDS, OPEN_KEPT),
             false => ("", "", ""),
         };
-        let context = CONTEXT.replace("STORES\n", stores).replace("KEPT\n", fields);
+        let device = if self.target.has_device() {
+            DEVICE_FIELDS
+        } else {
+            ""
+        };
+        let context = CONTEXT
+            .replace("STORES\n", stores)
+            .replace("DEVICE\n", device)
+            .replace("KEPT\n", fields);
         let functions = CONTEXT_FUNCTIONS.replace("OPEN_KEPT\n", open);
         let text = format!("{count}{context}\n{threads}\n{functions}");
         self.fill(
@@ -99,6 +104,29 @@ impl Runtime<'_> {
                 .replace("VALUES", &values.to_string())
                 .replace("MESSAGE", &message.to_string()),
         )
+    }
+
+    /// The most values that a message mentions; never none.
+    fn values(&self) -> usize {
+        let counts = self.sites.iter().map(|site| site.types.len());
+        counts.max().unwrap_or(0).max(1)
+    }
+
+    pub fn kernel_source(&self) -> String {
+        self.kernels
+            .map_or(String::new(), |kernels| kernels.source(self.values()))
+    }
+
+    /// What starts kernels.
+    pub fn device(&self) -> Option<String> {
+        if !self.target.has_device() {
+            return None;
+        }
+        let runtime = match self.kernels {
+            Some(kernels) => kernels.runtime(self.target, self.values()),
+            None => NO_KERNELS.to_string(),
+        };
+        Some(self.fill(&[&runtime, SET_DEVICE].concat()))
     }
 
     /// How many bytes a site's message takes at most.
@@ -120,6 +148,12 @@ impl Runtime<'_> {
             Accounting::Off => ("", "", "", ""),
             Accounting::On => (ACCOUNT, TAKE, UNDO, GIVE),
         };
+        let (know, forget, close) = match self.kernels {
+            Some(_) => (KNOW, FORGET, CLOSE_DEVICE),
+            None => ("", "", ""),
+        };
+        let text = text.replace("KNOW\n", know).replace("FORGET\n", forget);
+        let text = text.replace("CLOSE\n", close);
         let text = text.replace("TAKE\n", take).replace("UNDO\n", undo);
         Some(self.fill(&[account, &text.replace("GIVE\n", give)].concat()))
     }
@@ -131,8 +165,16 @@ impl Runtime<'_> {
     }
 
     pub fn failure(&self) -> Option<String> {
+        let (first, trouble) = match self.kernels {
+            Some(_) => (FAILED_BEFORE, TROUBLE),
+            None => ("", ""),
+        };
         if self.sites.is_empty() {
-            return Some(self.fill(NO_FAILURE));
+            let text = match self.kernels {
+                Some(_) => ONLY_TROUBLE,
+                None => NO_FAILURE,
+            };
+            return Some(self.fill(text));
         }
         let rows: String = self.sites.iter().map(|site| self.row(site)).collect();
         let floats = self
@@ -146,6 +188,8 @@ impl Runtime<'_> {
         };
         Some(
             self.fill(FAILURE)
+                .replace("FIRST\n", first)
+                .replace("TROUBLE\n", trouble)
                 .replace("ROWS", &rows)
                 .replace("FLOAT_FUNCTION\n", float_function)
                 .replace("FLOAT_CASE\n", float_case),
@@ -237,6 +281,7 @@ struct NAME_ctx {
   struct failure failure;
 KEPT
 STORES
+DEVICE
   char message[MESSAGE];
 };
 ";
@@ -381,6 +426,7 @@ UNDO
     block->bytes = bytes;
   }
   block->count = count;
+KNOW
   return (char *)block + BLOCK_HEAD;
 }
 
@@ -388,6 +434,7 @@ UNDO
 
 const RELEASE: &str = r"static void release(struct NAME_ctx *ctx, void *cells) {
   if (cells == NULL) return;
+FORGET
   struct head *const block = (struct head *)(void *)((char *)cells - BLOCK_HEAD);
 GIVE
   if (ctx == NULL || ctx->kept == NULL || block->bytes < LARGE) {
@@ -417,6 +464,7 @@ const TRIM: &str = r"void NAME_trim(struct NAME_ctx *ctx) {
 
 void NAME_free(struct NAME_ctx *ctx) {
   if (ctx != NULL) NAME_trim(ctx);
+CLOSE
   free(ctx);
 }
 
@@ -427,6 +475,7 @@ const NO_MEMORY: &str = r"void NAME_trim(struct NAME_ctx *ctx) {
 }
 
 void NAME_free(struct NAME_ctx *ctx) {
+CLOSE
   free(ctx);
 }
 
@@ -557,6 +606,7 @@ ROWS};
 
 /* Notes that a call failed. */
 static void fail(struct NAME_ctx *ctx, int site, int count, const uint64_t *values) {
+FIRST
   ctx->failure.site = site;
   for (int i = 0; i < count; i++) ctx->failure.values[i] = values[i];
 }
@@ -574,6 +624,7 @@ FLOAT_CASE
 
 const char *NAME_error(struct NAME_ctx *ctx) {
   if (ctx->failure.site == 0) return NULL;
+TROUBLE
   const int site = ctx->failure.site - 1;
   char *to = ctx->message;
   const char *const end = ctx->message + sizeof ctx->message;
@@ -620,3 +671,34 @@ static int float_text(char *to, size_t size, char type, uint64_t raw) {
 const FLOAT_CASE: &str = r"    case 'f':
     case 'd': return float_text(to, size, type, raw);
 ";
+
+const DEVICE_FIELDS: &str = "  struct device *device; /* NULL before it is needed */\n  char device_name[128];\n  char trouble[4608];\n";
+
+const KNOW: &str = "  if (!know(ctx, (char *)block + BLOCK_HEAD, (size_t)count * cell)) {\n    free(block);\n    return NULL;\n  }\n";
+
+const FORGET: &str = "  forget(ctx, cells);\n";
+
+const CLOSE_DEVICE: &str = "  if (ctx != NULL) close_device(ctx);\n";
+
+/// A kernel that failed came first.
+const FAILED_BEFORE: &str = "  if (collect(ctx) != 0) return;\n";
+
+const TROUBLE: &str = "  if (ctx->failure.site < 0) return ctx->trouble;\n";
+
+const ONLY_TROUBLE: &str = r"const char *NAME_error(struct NAME_ctx *ctx) {
+  return ctx->failure.site < 0 ? ctx->trouble : NULL;
+}
+";
+
+/// A program for a device that has no use for one.
+const NO_KERNELS: &str = r"static void close_device(struct NAME_ctx *ctx) {
+  (void)ctx;
+}
+
+";
+
+const SET_DEVICE: &str = r#"void NAME_set_device(struct NAME_ctx *ctx, const char *device) {
+  close_device(ctx);
+  snprintf(ctx->device_name, sizeof ctx->device_name, "%s", device == NULL ? "" : device);
+}
+"#;

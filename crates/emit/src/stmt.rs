@@ -2,6 +2,7 @@
 
 use crate::Accounting;
 use crate::analysis::{self, Storage};
+use crate::device::Side;
 use crate::helpers::Helper;
 use crate::index::{Arithmetic, integer};
 use crate::procedure::{Emitter, Role};
@@ -89,6 +90,8 @@ impl Emitter<'_> {
             Stmt::Await { buffer, index, value } => self.wait(buffer, index, value, out)?,
             // Lowering for a CPU makes loops of work-items, one after the other: they have nothing to meet for.
             Stmt::Barrier => return Err(self.bug("a barrier on a CPU")),
+            Stmt::Kernel { name, body } => self.kernel(name, body, out)?,
+            Stmt::Transfer(transfer) => self.transfer(transfer, out)?,
             Stmt::Free(buffer) => self.free(buffer, after, out)?,
             Stmt::Swap(a, b) => self.swap(a, b, out)?,
             Stmt::Copy {
@@ -297,6 +300,9 @@ impl Emitter<'_> {
             .into_iter()
             .map(|(value, ty)| self.raw(value, ty))
             .collect();
+        if let Side::Kernel { at } = self.side.clone() {
+            return self.kernel_failure(at, number, raw);
+        }
         let values = match count {
             0 => CExpr::name("NULL"),
             _ => CExpr::Cells(CType::Scalar(ScalarType::U64), raw),
@@ -317,7 +323,7 @@ impl Emitter<'_> {
     }
 
     /// A scalar in 64 bits, as `Scalar::to_raw` has it.
-    fn raw(&mut self, value: CExpr, ty: ScalarType) -> CExpr {
+    pub fn raw(&mut self, value: CExpr, ty: ScalarType) -> CExpr {
         match ty {
             ScalarType::F32 | ScalarType::F64 => {
                 CExpr::call(self.helpers.need(Helper::Unary(UnOp::ToBits, ty)), [value])
@@ -374,6 +380,9 @@ impl Emitter<'_> {
         count: &Index,
         out: &mut Vec<CStmt>,
     ) -> Emit<()> {
+        if let Side::Kernel { .. } = self.side {
+            return self.kernel_copy(buffers, indices, count, out);
+        }
         let [to, from] = buffers;
         let [to_index, from_index] = indices;
         let (to_c, from_c) = (

@@ -136,7 +136,7 @@ pub fn texts(unit: &Unit<'_>, helpers: &Helpers, target: Target) -> Vec<String> 
     ];
     if !helpers.reserved.is_empty() {
         texts.push(match target {
-            Target::C => RESERVE.to_string(),
+            Target::C | Target::OpenCl | Target::Cuda => RESERVE.to_string(),
             Target::OpenMp => RESERVE_AT_ONCE.to_string(),
         });
     }
@@ -156,13 +156,13 @@ pub fn texts(unit: &Unit<'_>, helpers: &Helpers, target: Target) -> Vec<String> 
     };
     if helpers.columns.iter().any(settled) {
         texts.push(match target {
-            Target::C => SETTLED.to_string(),
+            Target::C | Target::OpenCl | Target::Cuda => SETTLED.to_string(),
             Target::OpenMp => SETTLED_AT_ONCE.to_string(),
         });
     }
     if helpers.settles {
         texts.push(match target {
-            Target::C => SETTLE.to_string(),
+            Target::C | Target::OpenCl | Target::Cuda => SETTLE.to_string(),
             Target::OpenMp => SETTLE_AT_ONCE.to_string(),
         });
     }

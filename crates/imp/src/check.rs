@@ -22,10 +22,15 @@
 //! | IMP-18 | `local` memory belongs to a group: it is not declared inside an `items` loop |
 //! | IMP-19 | stores and their columns have names of their own; rows are reserved of stores that are there |
 //! | IMP-20 | a loop with a known number of iterations has an index that is wide enough |
+//! | IMP-21 | a kernel stands in no kernel and no parallel loop; it holds one `par` or `chain` loop, or none |
+//! | IMP-22 | a kernel has memory of its own of known size only, and calls and prints nothing |
+//! | IMP-23 | what is fetched and attached is the host's; what is attached is a parameter |
 //! | IMP-20 | a foreign function and `trace` have the arguments of their types |
 //!
 //! That an awaited cell is published by an *earlier* iteration is not a rule of form: the interpreter, which runs the
 //! iterations of a `chain` loop in order, finds a wait that would last for ever.
+
+mod kernels;
 
 use crate::groups::Groups;
 use crate::interface::{Shape, Slot};
@@ -138,6 +143,7 @@ struct Checker<'a> {
     differs: HashSet<Name>,
     /// How many branches and loops around are not the same for all work-items.
     apart: usize,
+    in_kernel: bool,
     span: Span,
 }
 
@@ -168,6 +174,7 @@ impl<'a> Checker<'a> {
             loops: Vec::new(),
             differs: HashSet::new(),
             apart: 0,
+            in_kernel: false,
             span: proc.span,
         }
     }
@@ -423,6 +430,8 @@ impl<'a> Checker<'a> {
                     ),
                 }
             }
+            Stmt::Kernel { name, body } => self.kernel(name, body),
+            Stmt::Transfer(transfer) => self.transfer(transfer),
             Stmt::Call { proc, arguments, .. } => self.call(proc, arguments),
             Stmt::Foreign {
                 function, arguments, ..

@@ -12,14 +12,14 @@ use std::collections::{HashMap, HashSet};
 /// No question looks at more facts than this.
 const MOST: usize = 64;
 
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Facts {
     learnt: Vec<Fact>,
     /// Which facts mention a name.
     about: HashMap<Name, Vec<usize>>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Fact {
     /// The value of a name is in a range.
     Range(Name, Range<Name>),

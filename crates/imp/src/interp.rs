@@ -7,6 +7,7 @@
 
 mod atomic;
 mod control;
+mod devices;
 mod entry;
 mod items;
 mod outside;
@@ -14,11 +15,12 @@ mod stores;
 mod trace;
 
 use crate::check::Checked;
-use crate::ir::{Expr, Index, Passing, Program, Site, Stmt};
+use crate::ir::{Access, Expr, Index, Passing, Program, Site, Stmt};
 use almach_base::{Name, Span};
 use almach_value::failure::{RECURSION_BYTES, RECURSION_DEPTH};
 use almach_value::{Failure, Scalar, ScalarType};
 use control::Task;
+use devices::Home;
 use std::collections::HashMap;
 use std::fmt;
 use stores::Stores;
@@ -125,6 +127,8 @@ pub fn run_with(
     let mut machine = Machine {
         program,
         heap: Vec::new(),
+        homes: Vec::new(),
+        in_kernel: false,
         live: 0,
         traces: Traces::default(),
         depth: 0,
@@ -223,6 +227,9 @@ struct Frame {
 struct Machine<'a> {
     program: &'a Program,
     heap: Vec<Block>,
+    /// Where the cells of each block are.
+    homes: Vec<Home>,
+    in_kernel: bool,
     /// Blocks that are not freed.
     live: usize,
     traces: Traces,
@@ -236,6 +243,7 @@ struct Machine<'a> {
 impl<'a> Machine<'a> {
     fn block(&mut self, cells: Vec<Option<Scalar>>) -> usize {
         self.heap.push(Some(cells));
+        self.homes.push(Home::Host);
         self.live += 1;
         self.heap.len() - 1
     }
@@ -356,6 +364,13 @@ impl<'a> Machine<'a> {
                     None => self.items(index, count, body, frame),
                 }
             }
+            Stmt::Kernel { body, .. } => {
+                self.in_kernel = true;
+                tasks.push(Task::Kernel);
+                tasks.push(Task::Block(body.iter()));
+                Ok(())
+            }
+            Stmt::Transfer(transfer) => self.transfer(transfer, frame),
             Stmt::While { condition, body } => {
                 tasks.push(Task::While { condition, body });
                 Ok(())
@@ -461,6 +476,7 @@ impl<'a> Machine<'a> {
 
     fn read(&mut self, buffer: &Name, index: i64, frame: &Frame) -> Run<Scalar> {
         let (block, at) = self.locate(buffer, index, frame)?;
+        self.visit(block, buffer, Access::Read)?;
         let place = Place { block, cell: at };
         match self.stores.is_settled(buffer) {
             true => self.traces.acquire(place),
@@ -474,6 +490,7 @@ impl<'a> Machine<'a> {
 
     fn write(&mut self, buffer: &Name, index: i64, value: Scalar, frame: &Frame) -> Run<()> {
         let (block, at) = self.locate(buffer, index, frame)?;
+        self.visit(block, buffer, Access::Write)?;
         if self.stores.is_settled(buffer) {
             if self.settle(block, at, value) {
                 self.traces.release(Place { block, cell: at });

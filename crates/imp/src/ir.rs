@@ -24,6 +24,8 @@
 //!   publishes with `release` and a later one waits for with `await`.
 //! - A *store* is memory of the whole call that only grows: rows of columns, reserved in runs. A column is used like a buffer;
 //!   its name holds a `$`, which no other name does.
+//! - A *kernel* runs on a device with memory of its own; what it needs is sent there. The host says `fetch` before it uses
+//!   cells that kernels may have written.
 //! - A failed check ends the call with the error of its site; what was allocated is freed on the way out.
 
 use almach_base::{Code, Name, Span};
@@ -229,8 +231,36 @@ pub enum Stmt {
         ty: Box<ValueType>,
         arguments: Vec<Argument>,
     },
+    /// Runs on a device: a parallel loop, whose iterations are work-items, or statements that one work-item runs in order. That
+    /// one may assign scalars of the host.
+    Kernel {
+        name: Name,
+        body: Vec<Stmt>,
+    },
+    /// What the memory of the device needs to know of the host's.
+    Transfer(Transfer),
     /// What follows was made from this place in the source.
     At(Span),
+}
+
+/// A word of the host on cells that kernels use. What is only on the host is sent when a kernel needs it; nothing has to be said
+/// for that.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Transfer {
+    /// A buffer of the caller, with so many cells.
+    Attach { buffer: Name, size: Index },
+    /// What is in the cells of a buffer does not matter yet: it was just allocated.
+    Fresh { buffer: Name },
+    /// The host uses cells of a buffer from here on.
+    Fetch { buffer: Name, access: Access },
+}
+
+/// What is done to cells.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Access {
+    Read,
+    /// Some are written; others may be read.
+    Write,
 }
 
 /// Where a buffer lives. On a CPU all are the same.
@@ -443,7 +473,107 @@ impl Stmt {
             | Stmt::Copy { .. }
             | Stmt::Barrier
             | Stmt::For { .. }
+            | Stmt::Kernel { .. }
+            | Stmt::Transfer(_)
             | Stmt::At(_) => {}
+        }
+    }
+
+    pub fn for_each_expr_mut(&mut self, visit: &mut impl FnMut(&mut Expr)) {
+        match self {
+            Stmt::Let { value, .. }
+            | Stmt::Assign { value, .. }
+            | Stmt::Store { value, .. }
+            | Stmt::Await { value, .. } => visit(value),
+            Stmt::Var { value, .. } => value.iter_mut().for_each(visit),
+            Stmt::Atomic { step, .. } => step.value_mut().into_iter().for_each(visit),
+            Stmt::While { condition, .. } | Stmt::If { condition, .. } => visit(condition),
+            Stmt::Check {
+                condition, arguments, ..
+            } => {
+                visit(condition);
+                arguments.iter_mut().for_each(visit);
+            }
+            Stmt::Call { arguments, .. }
+            | Stmt::Foreign { arguments, .. }
+            | Stmt::Trace { arguments, .. } => {
+                for argument in arguments {
+                    if let Argument::Value(value) = argument {
+                        visit(value);
+                    }
+                }
+            }
+            Stmt::Reserve { .. }
+            | Stmt::Buffer { .. }
+            | Stmt::Alloc { .. }
+            | Stmt::Shrink { .. }
+            | Stmt::Free(_)
+            | Stmt::Swap(..)
+            | Stmt::Copy { .. }
+            | Stmt::Barrier
+            | Stmt::For { .. }
+            | Stmt::Kernel { .. }
+            | Stmt::Transfer(_)
+            | Stmt::At(_) => {}
+        }
+    }
+
+    /// The indices, sizes and counts of this statement, not those of its expressions and blocks.
+    pub fn for_each_index_mut(&mut self, visit: &mut impl FnMut(&mut Index)) {
+        match self {
+            Stmt::Store { index, .. }
+            | Stmt::Atomic { index, .. }
+            | Stmt::Await { index, .. }
+            | Stmt::Reserve { count: index, .. }
+            | Stmt::Alloc { size: index, .. }
+            | Stmt::Shrink { size: index, .. }
+            | Stmt::For { count: index, .. }
+            | Stmt::Transfer(Transfer::Attach { size: index, .. }) => visit(index),
+            Stmt::Copy {
+                to_index,
+                from_index,
+                count,
+                ..
+            } => [to_index, from_index, count].into_iter().for_each(visit),
+            Stmt::Call { arguments, .. }
+            | Stmt::Foreign { arguments, .. }
+            | Stmt::Trace { arguments, .. } => {
+                for argument in arguments {
+                    if let Argument::Buffer(_, index) = argument {
+                        visit(index);
+                    }
+                }
+            }
+            Stmt::Let { .. }
+            | Stmt::Var { .. }
+            | Stmt::Assign { .. }
+            | Stmt::Buffer { .. }
+            | Stmt::Free(_)
+            | Stmt::Swap(..)
+            | Stmt::Barrier
+            | Stmt::While { .. }
+            | Stmt::If { .. }
+            | Stmt::Check { .. }
+            | Stmt::Kernel { .. }
+            | Stmt::Transfer(Transfer::Fresh { .. } | Transfer::Fetch { .. })
+            | Stmt::At(_) => {}
+        }
+    }
+
+    /// The blocks inside this statement.
+    pub fn blocks(&self) -> Vec<&Vec<Stmt>> {
+        match self {
+            Stmt::For { body, .. } | Stmt::While { body, .. } | Stmt::Kernel { body, .. } => vec![body],
+            Stmt::If { then, otherwise, .. } => vec![then, otherwise],
+            _ => Vec::new(),
+        }
+    }
+
+    pub fn blocks_mut(&mut self) -> Vec<&mut Vec<Stmt>> {
+        match self {
+            Stmt::For { body, .. } | Stmt::While { body, .. } | Stmt::Kernel { body, .. } => vec![body],
+            Stmt::If { then, otherwise, .. } => vec![then, otherwise],
+            _ => Vec::new(),
         }
     }
 }

@@ -14,9 +14,11 @@ mod marshal_data;
 pub mod naturals;
 mod parse;
 mod print;
+pub mod touch;
 
 pub use check::{CheckError, Checked, check};
 pub use groups::Groups;
 pub use ir::*;
 pub use lex::ParseError;
 pub use parse::parse;
+pub use touch::Touched;

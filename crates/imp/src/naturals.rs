@@ -92,12 +92,7 @@ pub fn calls<'a>(stmts: &'a [Stmt], into: &mut Vec<&'a Name>) {
     for stmt in stmts {
         match stmt {
             Stmt::Call { proc, .. } => into.push(proc),
-            Stmt::For { body, .. } | Stmt::While { body, .. } => calls(body, into),
-            Stmt::If { then, otherwise, .. } => {
-                calls(then, into);
-                calls(otherwise, into);
-            }
-            _ => {}
+            _ => stmt.blocks().into_iter().for_each(|block| calls(block, into)),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Parser for the text that `print` writes.
 
 use crate::ir::{
-    Argument, AtomicStep, Column, Expr, Index, LoopMode, Order, Param, Passing, Proc, Program, Site, Space,
-    Stmt, Store, Width, Writing,
+    Access, Argument, AtomicStep, Column, Expr, Index, LoopMode, Order, Param, Passing, Proc, Program, Site,
+    Space, Stmt, Store, Transfer, Width, Writing,
 };
 use crate::lex::{ParseError, Token, tokens};
 use crate::print::{infix, order_word};
@@ -199,6 +199,14 @@ impl Parser {
                 self.next += 1;
                 Ok(Stmt::Barrier)
             }
+            "kernel" if keyword => {
+                self.next += 1;
+                Ok(Stmt::Kernel {
+                    name: self.ident()?,
+                    body: self.block()?,
+                })
+            }
+            "attach" | "fresh" | "fetch" if keyword => self.transfer_stmt(&word),
             "reserve" if keyword => {
                 self.next += 1;
                 let name = self.ident()?;
@@ -241,6 +249,27 @@ impl Parser {
                 })
             }
         }
+    }
+
+    /// `attach xs[n]`, `fetch read xs`, `fetch write xs`.
+    fn transfer_stmt(&mut self, word: &str) -> Parse<Stmt> {
+        self.next += 1;
+        if word == "attach" {
+            let buffer = self.ident()?;
+            let size = self.bracketed()?;
+            return Ok(Stmt::Transfer(Transfer::Attach { buffer, size }));
+        }
+        if word == "fresh" {
+            let buffer = self.ident()?;
+            return Ok(Stmt::Transfer(Transfer::Fresh { buffer }));
+        }
+        let access = match () {
+            () if self.take("write") => Access::Write,
+            () if self.take("read") => Access::Read,
+            () => return self.expected("`read` or `write`"),
+        };
+        let buffer = self.ident()?;
+        Ok(Stmt::Transfer(Transfer::Fetch { buffer, access }))
     }
 
     fn scalar_stmt(&mut self, word: &str) -> Parse<Stmt> {

@@ -1,8 +1,8 @@
 //! Printer. What it writes, `parse` reads back, but for marks of source places.
 
 use crate::ir::{
-    Argument, AtomicStep, Column, Expr, LoopMode, Order, Param, Passing, Program, Site, Space, Stmt, Width,
-    Writing,
+    Access, Argument, AtomicStep, Column, Expr, LoopMode, Order, Param, Passing, Program, Site, Space, Stmt,
+    Transfer, Width, Writing,
 };
 use almach_value::BinOp;
 use almach_value::ir_text::{binary_name, scalar_text, ternary_name, unary_name};
@@ -207,8 +207,25 @@ fn statement(stmt: &Stmt, depth: usize, out: &mut String) {
                 arguments.join(", ")
             )
         }
+        Stmt::Kernel { name, body } => {
+            let result = write!(out, "kernel {name} ");
+            braced(body, depth, out);
+            result
+        }
+        Stmt::Transfer(Transfer::Attach { buffer, size }) => write!(out, "attach {buffer}[{size}]"),
+        Stmt::Transfer(Transfer::Fresh { buffer }) => write!(out, "fresh {buffer}"),
+        Stmt::Transfer(Transfer::Fetch { buffer, access }) => {
+            write!(out, "fetch {}{buffer}", access_word(*access))
+        }
         Stmt::At(_) => Ok(()),
     };
+}
+
+fn access_word(access: Access) -> &'static str {
+    match access {
+        Access::Read => "read ",
+        Access::Write => "write ",
+    }
 }
 
 pub(crate) fn mode_word(mode: LoopMode) -> &'static str {

@@ -68,6 +68,8 @@ pub(crate) fn compile(
     let stage = match target {
         Target::C => "c",
         Target::OpenMp => "openmp",
+        Target::OpenCl => "opencl",
+        Target::Cuda => "cuda",
     };
     let Ok(toolchain) = Toolchain::find() else {
         return Ok(None);

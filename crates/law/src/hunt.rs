@@ -57,21 +57,46 @@ pub fn settings(batch: u64) -> Settings {
     }
 }
 
+/// What runs the programs of a hunt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reach {
+    Interpreters,
+    Processors,
+    /// Processors, and a device.
+    OpenCl,
+}
+
+impl Reach {
+    /// By its word on the command line; without one, processors.
+    pub fn among(words: &[String]) -> Reach {
+        let has = |word: &str| words.iter().any(|other| other == word);
+        match () {
+            () if has("interpreters") => Reach::Interpreters,
+            () if has("opencl") => Reach::OpenCl,
+            () => Reach::Processors,
+        }
+    }
+
+    pub fn word(self) -> Option<&'static str> {
+        match self {
+            Reach::Interpreters => Some("interpreters"),
+            Reach::Processors => None,
+            Reach::OpenCl => Some("opencl"),
+        }
+    }
+}
+
 /// Checks the programs of these seeds and hands every failure, made small, to `show`.
-pub fn hunt(
-    first: u64,
-    count: u64,
-    interpreters_only: bool,
-    mut show: impl FnMut(u64, &Program, &Failure),
-) -> Found {
+pub fn hunt(first: u64, count: u64, reach: Reach, mut show: impl FnMut(u64, &Program, &Failure)) -> Found {
     let mut found = Found::default();
     let mut at = first;
     while at < first + count {
         let end = (at - at % BATCH + BATCH).min(first + count);
         let seeds: Vec<u64> = (at..end).collect();
-        let machines = match interpreters_only {
-            true => Machines::Interpreters,
-            false => Machines::All(settings(at / BATCH)),
+        let machines = match reach {
+            Reach::Interpreters => Machines::Interpreters,
+            Reach::Processors => Machines::All(settings(at / BATCH)),
+            Reach::OpenCl => Machines::WithOpenCl(settings(at / BATCH)),
         };
         let programs: Vec<Program> = seeds.iter().map(|seed| program(*seed)).collect();
         let results = check_all(&programs, machines);

@@ -1,13 +1,13 @@
 //! Random programs for as long as wanted. Every program that breaks the law is shown, small.
 //!
 //! ```text
-//! almach-law FIRST_SEED SECONDS [interpreters] [jobs=N] [count=N]
+//! almach-law FIRST_SEED SECONDS [interpreters|opencl] [jobs=N] [count=N]
 //! almach-law show SEED [COUNT]
 //! ```
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use almach_law::generate::program;
-use almach_law::hunt::hunt;
+use almach_law::hunt::{Reach, hunt};
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -28,11 +28,7 @@ fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let number = |at: usize, default: u64| args.get(at).and_then(|arg| arg.parse().ok()).unwrap_or(default);
     if args.first().is_some_and(|arg| arg == "job") {
-        return job(
-            number(1, 1),
-            number(2, JOB),
-            args.iter().any(|arg| arg == "interpreters"),
-        );
+        return job(number(1, 1), number(2, JOB), Reach::among(&args));
     }
     if args.first().is_some_and(|arg| arg == "show") {
         return show(number(1, 1), number(2, 1));
@@ -48,7 +44,7 @@ fn main() {
         end: setting("count").map(|count| number(0, 1) + count),
         time: Duration::from_secs(number(1, 60)),
         jobs: setting("jobs").unwrap_or(2) as usize,
-        interpreters: args.iter().any(|arg| arg == "interpreters"),
+        reach: Reach::among(&args),
         start: Instant::now(),
         totals: [0; 7],
         crashes: 0,
@@ -71,11 +67,11 @@ fn show(first: u64, count: u64) {
 }
 
 /// A range of seeds in this process; the last line are the counts.
-fn job(first: u64, count: u64, interpreters_only: bool) {
+fn job(first: u64, count: u64, reach: Reach) {
     let worker = std::thread::Builder::new()
         .stack_size(STACK_BYTES)
         .spawn(move || {
-            let found = hunt(first, count, interpreters_only, |seed, program, failure| {
+            let found = hunt(first, count, reach, |seed, program, failure| {
                 println!(
                     "!{}\nseed {seed}, {}, {:?}\n{}\n{}",
                     failure.stage,
@@ -100,7 +96,7 @@ struct Foreman {
     end: Option<u64>,
     time: Duration,
     jobs: usize,
-    interpreters: bool,
+    reach: Reach,
     start: Instant,
     totals: [u64; 7],
     crashes: usize,
@@ -142,9 +138,7 @@ impl Foreman {
     fn start(&self, first: u64, count: u64) -> Option<Job> {
         let mut command = Command::new(std::env::current_exe().ok()?);
         command.args(["job".to_owned(), first.to_string(), count.to_string()]);
-        if self.interpreters {
-            command.arg("interpreters");
-        }
+        command.args(self.reach.word());
         let mut child = command.stdout(Stdio::piped()).spawn().ok()?;
         let mut pipe = child.stdout.take()?;
         let output = std::thread::spawn(move || {

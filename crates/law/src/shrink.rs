@@ -11,7 +11,7 @@ const MOST_TRIES: usize = 1_000;
 /// The smallest program found that fails like this one.
 pub fn shrink(program: &Program, failure: &Failure, machines: Machines) -> (Program, Failure) {
     let machines = match failure.stage {
-        "lower" | "openmp" | "c" | "strategy c" => machines,
+        "lower" | "openmp" | "opencl" | "c" | "strategy c" => machines,
         _ => Machines::Interpreters,
     };
     let mut best = (program.clone(), failure.clone());

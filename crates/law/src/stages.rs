@@ -8,6 +8,8 @@
 //! | source | Imp of the strategy program, printed as source and compiled again | its Imp, up to names and places |
 //! | dpia, loops | Dpia after stage I, after stage II | the strategy program, bit for bit, errors too |
 //! | imp | Imp, with race detection | the strategy program, bit for bit, errors too |
+//! | kernels | Imp for a host with a device, with race detection | the strategy program, bit for bit, errors too |
+//! | opencl | kernels on a device, where it is asked for | the strategy program, bit for bit, errors too |
 //! | openmp, c | native code, on one thread and on three | its strategy program, bit for bit, errors too |
 //!
 //! Many programs are checked at once, as entries of one file: most of the time of one alone goes into the prelude and the
@@ -68,6 +70,8 @@ pub struct Agreement {
 pub enum Machines {
     Interpreters,
     All(Settings),
+    /// All, and the first device that OpenCL finds.
+    WithOpenCl(Settings),
 }
 
 /// A value, or the code and text of a run-time error.
@@ -102,7 +106,10 @@ struct Stages {
     strategy: Interpreted,
     strategy_c: Option<Interpreted>,
     lowered: Vec<LoweredEntry>,
+    /// With kernels.
+    placed: Vec<Option<Rc<almach_imp::Checked>>>,
     again: Again,
+    opencl: Option<Compiled>,
     openmp: Option<Compiled>,
     c: Option<Compiled>,
 }
@@ -160,8 +167,13 @@ impl Stages {
         let strategy = strategy(&front, &core, Target::OpenMp)?;
         let lowered = lowered(&front, &strategy, programs.len())?;
         let again = compile_again(&strategy, back::machine(Target::OpenMp), &lowered)?;
+        let placed = placed(&front, &lowered)?;
+        let mut opencl = None;
+        if let Machines::WithOpenCl(settings) = machines {
+            opencl = compile(&front, &strategy, &lowered, Target::OpenCl, settings)?;
+        }
         let (mut openmp, mut c, mut strategy_c) = (None, None, None);
-        if let Machines::All(settings) = machines {
+        if let Machines::All(settings) | Machines::WithOpenCl(settings) = machines {
             openmp = compile(&front, &strategy, &lowered, Target::OpenMp, settings)?;
             let sequential = self::strategy(&front, &core, Target::C)?;
             let again = self::lowered(&front, &sequential, programs.len())?;
@@ -175,7 +187,9 @@ impl Stages {
             strategy: Interpreted::new(strategy)?,
             strategy_c,
             lowered,
+            placed,
             again,
+            opencl,
             openmp,
             c,
         })
@@ -228,6 +242,15 @@ impl Stages {
             }
             let found = run_entry(&lowered.imp, interface, &values);
             compare.lowered("imp", &strategy, &imp_outcome(found, &compare)?)?;
+            if let Some(Some(placed)) = self.placed.get(at) {
+                let found = run_entry(placed, interface, &values);
+                compare.lowered("kernels", &strategy, &imp_outcome(found, &compare)?)?;
+            }
+        }
+        if let Some(library) = &mut self.opencl
+            && let Some(found) = library.call(at, 1, &values)
+        {
+            compare.lowered("opencl", &strategy, &found)?;
         }
         for threads in [1, 3] {
             if let Some(library) = &mut self.openmp
@@ -324,6 +347,29 @@ fn lowered(front: &Front, strategy: &Checked<Core>, count: usize) -> Result<Vec<
         Err(problems) => Err(refused("lower", &problems, &front.sources)),
     };
     entries.iter().map(one).collect()
+}
+
+/// The same with kernels.
+fn placed(front: &Front, lowered: &[LoweredEntry]) -> Result<Vec<Option<Rc<almach_imp::Checked>>>, Failure> {
+    let mut known: Vec<(Rc<Lowered>, Rc<almach_imp::Checked>)> = Vec::new();
+    let mut found = Vec::new();
+    for entry in lowered {
+        let Some((program, _)) = entry else {
+            found.push(None);
+            continue;
+        };
+        let same = known.iter().find(|(other, _)| Rc::ptr_eq(other, program));
+        let placed = match same {
+            Some((_, placed)) => placed.clone(),
+            None => Rc::new(
+                back::placed(program, Target::OpenCl)
+                    .map_err(|problems| refused("kernels", &problems, &front.sources))?,
+            ),
+        };
+        known.push((program.clone(), placed.clone()));
+        found.push(Some(placed));
+    }
+    Ok(found)
 }
 
 pub(crate) fn refused(stage: &'static str, diagnostics: &[Diagnostic], sources: &SourceMap) -> Failure {

@@ -1,6 +1,6 @@
 //! How statements use buffers, and statements with one buffer in place of another.
 
-use crate::tidy::{Reads, blocks, touches};
+use crate::tidy::{Reads, touches};
 use almach_base::Name;
 use almach_imp::{Argument, Expr, Index, Stmt};
 
@@ -29,7 +29,8 @@ pub(crate) fn writes(stmt: &Stmt, name: &Name) -> bool {
         }
         _ => false,
     };
-    own || blocks(stmt)
+    own || stmt
+        .blocks()
         .into_iter()
         .flatten()
         .any(|inner| writes(inner, name))
@@ -45,7 +46,7 @@ pub(crate) fn changes_hands(stmt: &Stmt, name: &Name) -> bool {
             .any(|argument| matches!(argument, Argument::Owned(buffer) if buffer == name)),
         _ => false,
     };
-    let nested = blocks(stmt).into_iter().flatten().any(|inner| {
+    let nested = stmt.blocks().into_iter().flatten().any(|inner| {
         changes_hands(inner, name)
             || matches!(inner, Stmt::Alloc { buffer, .. } | Stmt::Free(buffer) if buffer == name)
     });
@@ -128,6 +129,8 @@ impl Moved<'_> {
                 value: expr(value),
             },
             Stmt::Buffer { .. } | Stmt::Reserve { .. } | Stmt::At(_) | Stmt::Barrier => stmt.clone(),
+            // Kernels are made of what comes out of here.
+            Stmt::Kernel { .. } | Stmt::Transfer(_) => stmt.clone(),
             Stmt::Alloc { buffer, size, span } => Stmt::Alloc {
                 buffer: name(buffer),
                 size: size.clone(),

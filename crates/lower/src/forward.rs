@@ -21,7 +21,6 @@
 
 use crate::buffers::{Moved, changes_hands, mentions, renamed};
 use crate::in_place::allocated;
-use crate::tidy::{blocks, blocks_mut};
 use almach_base::Name;
 use almach_imp::{Argument, Expr, Index, Proc, Space, Stmt};
 use std::collections::{HashMap, HashSet};
@@ -70,7 +69,7 @@ impl Sizes {
                 Stmt::For { mode, .. } if mode.has_threads() => Around::ParallelLoop,
                 _ => around,
             };
-            blocks_mut(stmt)
+            stmt.blocks_mut()
                 .into_iter()
                 .for_each(|inner| self.block(inner, around));
         }
@@ -254,6 +253,8 @@ fn changed(stmt: &Stmt, names: &mut HashSet<Name>) {
         | Stmt::Await { .. }
         | Stmt::Free(_)
         | Stmt::Barrier
+        | Stmt::Kernel { .. }
+        | Stmt::Transfer(_)
         | Stmt::Swap(..)
         | Stmt::Copy { .. }
         | Stmt::While { .. }
@@ -262,7 +263,7 @@ fn changed(stmt: &Stmt, names: &mut HashSet<Name>) {
         | Stmt::Trace { .. }
         | Stmt::At(_) => {}
     }
-    for block in blocks(stmt) {
+    for block in stmt.blocks() {
         block.iter().for_each(|inner| changed(inner, names));
     }
 }

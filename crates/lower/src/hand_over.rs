@@ -21,7 +21,6 @@
 
 use crate::buffers::{mentions, renamed};
 use crate::in_place::allocated;
-use crate::tidy::{blocks, blocks_mut};
 use almach_base::Name;
 use almach_imp::{Argument, Groups, Passing, Proc, Space, Stmt};
 use std::collections::HashMap;
@@ -121,7 +120,8 @@ fn swaps_only(stmts: &[Stmt], buffer: &Name, is_alike: &dyn Fn(&Name) -> bool) -
                 .all(|argument| !matches!(argument, Argument::Owned(name) if name == buffer)),
             _ => true,
         };
-        here && blocks(stmt)
+        here && stmt
+            .blocks()
             .into_iter()
             .all(|block| swaps_only(block, buffer, is_alike))
     })
@@ -139,7 +139,7 @@ impl Call<'_> {
         let mut result: Vec<Stmt> = Vec::with_capacity(stmts.len());
         for stmt in stmts {
             let mut stmt = stmt.clone();
-            for block in blocks_mut(&mut stmt) {
+            for block in stmt.blocks_mut() {
                 *block = self.owned_in(block)?;
             }
             if let Stmt::Call { proc, arguments, .. } = &mut stmt

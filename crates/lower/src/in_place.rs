@@ -26,7 +26,7 @@
 //! those of its iterations, since only buffers of sequential code are renamed.
 
 use crate::buffers::{changes_hands, mentions, renamed, renamed_expr, writes};
-use crate::tidy::{Reads, blocks, blocks_mut};
+use crate::tidy::Reads;
 use almach_base::Name;
 use almach_imp::{Argument, Expr, Index, Proc, Stmt};
 use std::collections::HashMap;
@@ -82,14 +82,18 @@ pub(crate) fn allocated(stmts: &[Stmt], sizes: &mut HashMap<Name, Option<Index>>
         if let Stmt::Shrink { buffer, .. } = stmt {
             sizes.insert(buffer.clone(), None);
         }
-        blocks(stmt).into_iter().for_each(|block| allocated(block, sizes));
+        stmt.blocks()
+            .into_iter()
+            .for_each(|block| allocated(block, sizes));
     }
 }
 
 fn block(stmts: &mut Vec<Stmt>, whole: &Whole) {
     forward_temporaries(stmts, whole);
     for stmt in stmts.iter_mut() {
-        blocks_mut(stmt).into_iter().for_each(|inner| block(inner, whole));
+        stmt.blocks_mut()
+            .into_iter()
+            .for_each(|inner| block(inner, whole));
         if let Stmt::For { body, .. } | Stmt::While { body, .. } = stmt {
             update_in_place(body, whole);
             update_under_test(body, whole);
@@ -186,7 +190,8 @@ fn assigns(stmt: &Stmt, var: &Name) -> bool {
         Stmt::Reserve { .. } | Stmt::Atomic { .. } | Stmt::Await { .. } => true,
         _ => false,
     };
-    here || blocks(stmt)
+    here || stmt
+        .blocks()
         .into_iter()
         .any(|block| block.iter().any(|stmt| assigns(stmt, var)))
 }

@@ -10,7 +10,6 @@
 //! Removes: `par`, `simd` and `chain` of such loops, and waiting for what is there when iterations come in order.
 //! Introduces: nothing. Guarantees: rule IMP-13.
 
-use crate::tidy::blocks_mut;
 use almach_base::Name;
 use almach_imp::naturals::calls;
 use almach_imp::{Groups, LoopMode, Proc, Stmt};
@@ -32,7 +31,7 @@ fn block(stmts: &mut [Stmt], proc: &Name, groups: &Groups) {
                 without_waiting(body);
             }
         }
-        for inner in blocks_mut(stmt) {
+        for inner in stmt.blocks_mut() {
             block(inner, proc, groups);
         }
     }
@@ -42,6 +41,6 @@ fn block(stmts: &mut [Stmt], proc: &Name, groups: &Groups) {
 fn without_waiting(stmts: &mut Vec<Stmt>) {
     stmts.retain(|stmt| !matches!(stmt, Stmt::Await { .. }));
     for stmt in stmts {
-        blocks_mut(stmt).into_iter().for_each(without_waiting);
+        stmt.blocks_mut().into_iter().for_each(without_waiting);
     }
 }

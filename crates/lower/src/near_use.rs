@@ -14,7 +14,7 @@
 //! Removes: nothing. Introduces: nothing. Guarantees: the same results and errors. Expressions have no effects, and what moves
 //! reads neither memory nor variables, so that its value is the same anywhere.
 
-use crate::tidy::{Reads, blocks, blocks_mut, touches};
+use crate::tidy::{Reads, touches};
 use almach_base::{Name, Span};
 use almach_imp::{Expr, Passing, Proc, Stmt};
 use std::collections::{HashMap, HashSet};
@@ -35,7 +35,7 @@ fn collect_variables(stmts: &[Stmt], variables: &mut HashSet<Name>) {
         if let Stmt::Var { name, .. } = stmt {
             variables.insert(name.clone());
         }
-        blocks(stmt)
+        stmt.blocks()
             .into_iter()
             .for_each(|inner| collect_variables(inner, variables));
     }
@@ -89,7 +89,7 @@ impl Moving<'_> {
                 self.held.insert(name.clone(), held);
             }
             _ => {
-                blocks_mut(&mut stmt)
+                stmt.blocks_mut()
                     .into_iter()
                     .for_each(|inner| block(inner, self.variables));
                 let mut used = Reads::default();

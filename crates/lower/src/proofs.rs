@@ -188,6 +188,8 @@ impl Prover {
                 self.expr(value);
             }
             Stmt::Buffer { .. } | Stmt::Free(_) | Stmt::Swap(..) | Stmt::Barrier | Stmt::At(_) => {}
+            // Kernels are made of what comes out of here.
+            Stmt::Kernel { .. } | Stmt::Transfer(_) => {}
         }
         out.push(stmt);
     }

@@ -6,9 +6,8 @@
 //!
 //! The text of Imp, and of the C that is printed from it, is for people too.
 
-use crate::tidy::blocks;
 use almach_base::Name;
-use almach_imp::{Argument, Expr, Index, Proc, Stmt, is_column};
+use almach_imp::{Argument, Expr, Index, Proc, Stmt, Transfer, is_column};
 use std::collections::{HashMap, HashSet};
 
 pub(crate) fn rename(proc: &mut Proc) {
@@ -47,7 +46,7 @@ fn binders(stmts: &[Stmt], bound: &mut HashSet<Name>) {
             Stmt::Atomic { step, .. } => bound.extend(step.bound().map(|(name, _)| name.clone())),
             _ => {}
         }
-        for inner in blocks(stmt) {
+        for inner in stmt.blocks() {
             binders(inner, bound);
         }
     }
@@ -130,6 +129,14 @@ fn block(stmts: &mut [Stmt], names: &mut Names) {
 fn statement(stmt: &mut Stmt, names: &mut Names) {
     match stmt {
         Stmt::At(_) | Stmt::Barrier => {}
+        Stmt::Kernel { body, .. } => block(body, names),
+        Stmt::Transfer(Transfer::Attach { buffer, size }) => {
+            *size = names.index(size);
+            *buffer = names.of(buffer);
+        }
+        Stmt::Transfer(Transfer::Fetch { buffer, .. } | Transfer::Fresh { buffer }) => {
+            *buffer = names.of(buffer)
+        }
         Stmt::Let { name, value, .. } | Stmt::Assign { name, value } => {
             expr(value, names);
             *name = names.of(name);

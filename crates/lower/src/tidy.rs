@@ -11,7 +11,7 @@
 //! is gone. Expressions have no effects, so leaving one out changes nothing.
 
 use almach_base::Name;
-use almach_imp::{Argument, Expr, Index, Proc, Stmt, is_column};
+use almach_imp::{Argument, Expr, Index, Proc, Stmt, Transfer, is_column};
 use std::collections::{HashMap, HashSet};
 
 pub(crate) fn tidy(proc: &mut Proc) {
@@ -48,7 +48,7 @@ impl Reads {
     fn block(&mut self, stmts: &[Stmt]) {
         for stmt in stmts {
             self.stmt(stmt);
-            for block in blocks(stmt) {
+            for block in stmt.blocks() {
                 self.block(block);
             }
         }
@@ -63,7 +63,14 @@ impl Reads {
                 self.index(index);
                 self.expr(value);
             }
-            Stmt::Buffer { .. } | Stmt::At(_) | Stmt::Free(_) | Stmt::Barrier => {}
+            Stmt::Buffer { .. } | Stmt::At(_) | Stmt::Free(_) | Stmt::Barrier | Stmt::Kernel { .. } => {}
+            Stmt::Transfer(Transfer::Attach { buffer, size }) => {
+                self.insert(buffer);
+                self.index(size);
+            }
+            Stmt::Transfer(Transfer::Fetch { buffer, .. } | Transfer::Fresh { buffer }) => {
+                self.insert(buffer)
+            }
             Stmt::Alloc { size, .. } | Stmt::Shrink { size, .. } => self.index(size),
             Stmt::Reserve { count, .. } => self.index(count),
             // What iterations tell each other is always of use.
@@ -153,24 +160,8 @@ pub(crate) fn touches(stmt: &Stmt, touched: &mut Reads) {
     {
         touched.insert(name);
     }
-    for block in blocks(stmt) {
+    for block in stmt.blocks() {
         block.iter().for_each(|stmt| touches(stmt, touched));
-    }
-}
-
-pub(crate) fn blocks(stmt: &Stmt) -> Vec<&Vec<Stmt>> {
-    match stmt {
-        Stmt::For { body, .. } | Stmt::While { body, .. } => vec![body],
-        Stmt::If { then, otherwise, .. } => vec![then, otherwise],
-        _ => Vec::new(),
-    }
-}
-
-pub(crate) fn blocks_mut(stmt: &mut Stmt) -> Vec<&mut Vec<Stmt>> {
-    match stmt {
-        Stmt::For { body, .. } | Stmt::While { body, .. } => vec![body],
-        Stmt::If { then, otherwise, .. } => vec![then, otherwise],
-        _ => Vec::new(),
     }
 }
 
@@ -191,7 +182,7 @@ fn remove_dead(stmts: &mut Vec<Stmt>, read: &HashSet<Name>) -> bool {
     });
     let mut changed = stmts.len() != before;
     for stmt in stmts {
-        for block in blocks_mut(stmt) {
+        for block in stmt.blocks_mut() {
             changed |= remove_dead(block, read);
         }
     }
@@ -234,7 +225,7 @@ fn join_declarations(stmts: &mut Vec<Stmt>) {
         at += 1;
     }
     for stmt in stmts {
-        blocks_mut(stmt).into_iter().for_each(join_declarations);
+        stmt.blocks_mut().into_iter().for_each(join_declarations);
     }
 }
 
@@ -264,7 +255,7 @@ fn free_early(stmts: &mut Vec<Stmt>) {
         if let Stmt::Free(_) = stmt {
             continue;
         }
-        blocks_mut(&mut stmt).into_iter().for_each(free_early);
+        stmt.blocks_mut().into_iter().for_each(free_early);
         result.push(stmt);
         let names = frees.remove(&at).unwrap_or_default();
         result.extend(names.into_iter().map(Stmt::Free));

@@ -31,7 +31,7 @@ fn remove(stmts: &mut Vec<Stmt>, count: &mut usize) {
     let before = stmts.len();
     stmts.retain(|stmt| !matches!(stmt, Stmt::Check { .. }));
     *count += before - stmts.len();
-    for block in stmts.iter_mut().flat_map(tidy::blocks_mut) {
+    for block in stmts.iter_mut().flat_map(almach_imp::Stmt::blocks_mut) {
         remove(block, count);
     }
 }

@@ -15,7 +15,6 @@
 //! Removes: nothing. Introduces: tests and copies of loops. Guarantees: rule IMP-20, and the same values.
 
 use crate::rename::copied;
-use crate::tidy::{blocks, blocks_mut};
 use almach_base::{Name, Span};
 use almach_imp::{Expr, Index, Proc, Stmt, Width};
 use almach_value::{BinOp, ScalarType, UnOp};
@@ -31,7 +30,7 @@ pub(crate) fn test_on_entry(proc: &mut Proc) {
 fn block(stmts: &mut [Stmt]) {
     for stmt in stmts {
         if !matches!(stmt, Stmt::For { .. }) || !version(stmt) {
-            blocks_mut(stmt).into_iter().for_each(|inner| block(inner));
+            stmt.blocks_mut().into_iter().for_each(|inner| block(inner));
         }
     }
 }
@@ -78,7 +77,7 @@ fn wanted(stmt: &Stmt, inside: &HashSet<Name>, counts: &mut Vec<Index>) {
     {
         counts.push(count.clone());
     }
-    for inner in blocks(stmt) {
+    for inner in stmt.blocks() {
         inner.iter().for_each(|stmt| wanted(stmt, inside, counts));
     }
 }
@@ -89,7 +88,7 @@ fn narrowed(stmt: &mut Stmt, counts: &[Index]) {
     {
         *width = Width::W32;
     }
-    for inner in blocks_mut(stmt) {
+    for inner in stmt.blocks_mut() {
         inner.iter_mut().for_each(|stmt| narrowed(stmt, counts));
     }
 }
@@ -115,7 +114,7 @@ fn changed(stmts: &[Stmt], names: &mut HashSet<Name>) {
             }
             _ => {}
         }
-        for inner in blocks(stmt) {
+        for inner in stmt.blocks() {
             changed(inner, names);
         }
     }
@@ -125,7 +124,7 @@ fn changed(stmts: &[Stmt], names: &mut HashSet<Name>) {
 fn size(stmts: &[Stmt]) -> usize {
     let of = |stmt: &Stmt| match stmt {
         Stmt::At(_) => 0,
-        _ => 1 + blocks(stmt).into_iter().map(|inner| size(inner)).sum::<usize>(),
+        _ => 1 + stmt.blocks().into_iter().map(|inner| size(inner)).sum::<usize>(),
     };
     stmts.iter().map(of).sum()
 }
@@ -135,7 +134,7 @@ pub(crate) fn is_converted(index: &Name, stmts: &[Stmt]) -> bool {
     stmts.iter().any(|stmt| {
         let mut found = false;
         stmt.for_each_expr(&mut |expr| found |= converts(expr, index));
-        found || blocks(stmt).into_iter().any(|inner| is_converted(index, inner))
+        found || stmt.blocks().into_iter().any(|inner| is_converted(index, inner))
     })
 }
 

@@ -1,12 +1,12 @@
 //! Calls into a loaded library, with scalars and flat buffers.
 
 use crate::raw::{Block, Loaded};
-use almach_base::codes::runtime::FOREIGN_FAILED;
+use almach_base::codes::runtime::{DEVICE_FAILED, FOREIGN_FAILED};
 use almach_base::{Diagnostic, Name, Span, compiler_bug};
 use almach_emit::{Exported, Interface};
 use almach_imp::{Param, Passing};
 use almach_value::{Buffer, Scalar, ScalarType, with_buffer};
-use std::ffi::{c_int, c_void};
+use std::ffi::{CString, c_int, c_void};
 use std::path::Path;
 
 /// A library with the description of what is in it.
@@ -69,6 +69,13 @@ impl Library {
             .set_threads(c_int::try_from(threads).unwrap_or(c_int::MAX));
     }
 
+    /// Which device kernels run on: its number, or a part of its name.
+    pub fn set_device(&mut self, device: &str) {
+        if let Ok(text) = CString::new(device) {
+            self.loaded.set_device(&text);
+        }
+    }
+
     /// How many calls may wait for others before a recursion is stopped; 0 for the usual number.
     pub fn set_max_depth(&mut self, depth: usize) {
         self.loaded
@@ -127,6 +134,12 @@ impl Library {
             .loaded
             .failure(|number| found(number).map_or(0, |site| site.types.len()));
         let Some(failed) = found(number) else {
+            if let Some(trouble) = self.error_text() {
+                return Box::new(
+                    Diagnostic::error(DEVICE_FAILED, Span::NONE, trouble)
+                        .help("use another device (--device), or --backend openmp"),
+                );
+            }
             return bug(format!(
                 "a compiled procedure failed at no known place ({number})"
             ));

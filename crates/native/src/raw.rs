@@ -11,7 +11,7 @@
 //! the arguments are those of the buffers. The compiler's checks, and tests under sanitizers, are there for that.
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::Path;
 use std::ptr;
 
@@ -20,6 +20,7 @@ type New = unsafe extern "C" fn() -> Context;
 type Free = unsafe extern "C" fn(Context);
 type SetThreads = unsafe extern "C" fn(Context, c_int);
 type SetMaxDepth = unsafe extern "C" fn(Context, i64);
+type SetDevice = unsafe extern "C" fn(Context, *const c_char);
 type ErrorText = unsafe extern "C" fn(Context) -> *const c_char;
 type Failure = unsafe extern "C" fn(Context, *mut *const u64) -> c_int;
 type Size = unsafe extern "C" fn(*const c_void) -> i64;
@@ -34,6 +35,8 @@ pub struct Loaded {
     free: Free,
     set_threads: SetThreads,
     set_max_depth: SetMaxDepth,
+    /// Of libraries with kernels.
+    set_device: Option<SetDevice>,
     error_text: ErrorText,
     failure: Failure,
     /// Of libraries that count what they do to memory.
@@ -73,6 +76,10 @@ impl Loaded {
                 free: *library.get(symbol("free").as_bytes()).map_err(say)?,
                 set_threads: *library.get(symbol("set_threads").as_bytes()).map_err(say)?,
                 set_max_depth: *library.get(symbol("set_max_depth").as_bytes()).map_err(say)?,
+                set_device: library
+                    .get(symbol("set_device").as_bytes())
+                    .map(|found| *found)
+                    .ok(),
                 error_text: *library.get(symbol("error").as_bytes()).map_err(say)?,
                 failure: *library.get(symbol("failure").as_bytes()).map_err(say)?,
                 account: library
@@ -94,6 +101,14 @@ impl Loaded {
     pub fn set_threads(&mut self, threads: c_int) {
         // SAFETY: the context is alive.
         unsafe { (self.set_threads)(self.context, threads) }
+    }
+
+    /// Which device kernels run on, where there are kernels.
+    pub fn set_device(&mut self, device: &CStr) {
+        if let Some(set_device) = self.set_device {
+            // SAFETY: the context is alive, and the text is copied.
+            unsafe { set_device(self.context, device.as_ptr()) }
+        }
     }
 
     pub fn set_max_depth(&mut self, depth: i64) {

@@ -151,6 +151,7 @@ impl Toolchain {
         let probe = CSource {
             header_name: "probe.h".into(),
             header: String::new(),
+            kernels: String::new(),
             source: "#include <omp.h>\nint probe(void) { return omp_get_max_threads(); }\n".into(),
             interface: almach_emit::Interface {
                 name: "probe".into(),
@@ -250,6 +251,7 @@ fn target_flags(target: Target) -> &'static [&'static str] {
     match target {
         Target::C => &[],
         Target::OpenMp => &["-fopenmp"],
+        Target::OpenCl | Target::Cuda => &["-ldl"],
     }
 }
 

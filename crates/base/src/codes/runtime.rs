@@ -78,4 +78,8 @@ The program calls a C function (`foreign`) that could not be found or loaded. Gi
 A C function (`foreign`) that gives an array writes its size, which is not negative, and a pointer to memory from `malloc`, which is
 not NULL where there are elements.
 ";
+    DEVICE_FAILED = "E0819", "the device cannot run the program", "
+The program was compiled for a device (`--backend opencl` or `cuda`) that is not there, or that failed: the message says what it said.
+Choose another one with `--device` (its number, or a part of its name), or run the program on the CPU (`--backend openmp`).
+";
 }

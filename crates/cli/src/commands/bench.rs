@@ -50,6 +50,7 @@ fn bench(program: &Program, core: &Checked<Core>, options: &BenchOptions) -> Res
         &entries,
         RunSettings {
             backend: options.backend,
+            device: options.device.clone(),
             max_depth: None,
             checks: Checks::unless(options.unchecked),
             links: links::all(&options.file, &options.link)?,

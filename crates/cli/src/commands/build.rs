@@ -4,14 +4,14 @@ use crate::failure::{Outcome, complaint};
 use crate::files;
 use crate::links;
 use crate::machine::Checks;
-use crate::options::{Backend, BuildOptions};
+use crate::options::BuildOptions;
 use crate::program::Program;
 use crate::terminal::{self, Style};
 use almach_base::Diagnostic;
 use almach_base::codes::cli as codes;
 use almach_core::check::Checked;
 use almach_core::{Entry, Program as Core};
-use almach_driver::back::{self, Target};
+use almach_driver::back;
 use almach_native::Toolchain;
 use std::path::{Path, PathBuf};
 
@@ -40,15 +40,11 @@ fn build(
     core: Checked<Core>,
     options: &BuildOptions,
 ) -> Result<Vec<PathBuf>, Vec<Diagnostic>> {
-    let target = match options.backend {
-        Backend::C => Target::C,
-        Backend::Openmp => Target::OpenMp,
-        Backend::Interp => {
-            return Err(vec![
-                complaint(codes::BAD_OPTION, "the interpreter builds nothing")
-                    .help("use --backend c or openmp"),
-            ]);
-        }
+    let Some(target) = options.backend.target() else {
+        return Err(vec![
+            complaint(codes::BAD_OPTION, "the interpreter builds nothing")
+                .help("use --backend c, openmp, opencl or cuda"),
+        ]);
     };
     if core.entries.is_empty() {
         return Err(vec![

@@ -1,7 +1,7 @@
 //! `almach emit --stage …`.
 
 use crate::failure::Outcome;
-use crate::options::{Backend, EmitOptions, Stage};
+use crate::options::{EmitOptions, Stage};
 use crate::program::{Program, choose_entry};
 use crate::terminal::{self, Style};
 use almach_base::Diagnostic;
@@ -31,10 +31,7 @@ pub fn run(options: &EmitOptions, style: Style) -> Outcome {
 }
 
 fn text(program: &Program, core: Checked<Core>, options: &EmitOptions) -> Result<String, Vec<Diagnostic>> {
-    let target = match options.backend {
-        Backend::Interp | Backend::C => Target::C,
-        Backend::Openmp => Target::OpenMp,
-    };
+    let target = options.backend.target().unwrap_or(Target::C);
     if options.stage == Stage::Core {
         return Ok(program_to_string(&core, Spans::Omit));
     }
@@ -55,7 +52,8 @@ fn text(program: &Program, core: Checked<Core>, options: &EmitOptions) -> Result
         Stage::Core | Stage::Strategy | Stage::Mem => String::new(),
         Stage::Dpia => lowered.dpia.program().to_string(),
         Stage::Loops => lowered.loops.program().to_string(),
-        Stage::Imp => lowered.imp.program().to_string(),
+        Stage::Imp => back::placed(&lowered, target)?.program().to_string(),
+        Stage::Kernels => back::c_source(&lowered, program.sources(), &name, target)?.kernels,
         Stage::C => back::c_source(&lowered, program.sources(), &name, target)?.source,
         Stage::H => back::c_source(&lowered, program.sources(), &name, target)?.header,
     })

@@ -1,7 +1,7 @@
 //! `almach explain`: what became of a program, in words with places.
 
 use crate::failure::Outcome;
-use crate::options::{Backend, ExplainOptions};
+use crate::options::ExplainOptions;
 use crate::program::Program;
 use crate::terminal::{self, Style};
 use almach_base::{SourceMap, Span};
@@ -19,10 +19,7 @@ pub fn run(options: &ExplainOptions, style: Style) -> Outcome {
         Ok(core) => core,
         Err(outcome) => return outcome,
     };
-    let target = match options.backend {
-        Backend::Interp | Backend::C => Target::C,
-        Backend::Openmp => Target::OpenMp,
-    };
+    let target = options.backend.target().unwrap_or(Target::C);
     match explain(core, target) {
         Ok(explanation) if style == Style::Json => {
             terminal::say(&as_json(&explanation, program.sources()));

@@ -35,6 +35,7 @@ pub fn run(options: &RunOptions, style: Style) -> Outcome {
         let settings = RunSettings {
             backend: options.backend,
             max_depth: options.max_depth,
+            device: options.device.clone(),
             checks: Checks::unless(options.unchecked),
             links: links::all(&options.file, &options.link)?,
             without: options.passes.without(),

@@ -42,6 +42,7 @@ pub fn run(options: &TestOptions, style: Style) -> Outcome {
             Ok(links) => {
                 let settings = RunSettings {
                     backend: Some(options.backend),
+                    device: options.device.clone(),
                     links,
                     without: options.passes.without(),
                     ..RunSettings::default()

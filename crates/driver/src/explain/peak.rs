@@ -230,6 +230,7 @@ impl<'a> Walk<'a> {
                     false => self.repeat(stmt, body, Some((&bound, &count)), frame),
                 };
             }
+            Stmt::Kernel { body, .. } => return self.block(body, frame),
             Stmt::While { body, .. } => return self.repeat(stmt, body, None, frame),
             Stmt::If { then, otherwise, .. } => return self.branches(stmt, [then, otherwise], frame),
             Stmt::Call { proc, arguments, .. } => return self.call(stmt, proc, arguments, frame),
@@ -250,6 +251,7 @@ impl<'a> Walk<'a> {
             | Stmt::Copy { .. }
             | Stmt::Await { .. }
             | Stmt::Barrier
+            | Stmt::Transfer(_)
             | Stmt::Check { .. }
             | Stmt::Trace { .. }
             | Stmt::At(_) => {}

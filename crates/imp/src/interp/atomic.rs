@@ -2,7 +2,7 @@
 
 use super::trace::Place;
 use super::{Frame, Machine, Run, RunError, Slot};
-use crate::ir::{AtomicStep, Expr, Index, Order};
+use crate::ir::{Access, AtomicStep, Expr, Index, Order};
 use almach_base::Name;
 use almach_value::Scalar;
 
@@ -18,6 +18,11 @@ impl Machine<'_> {
         let value = step.value().map(|value| self.expr(value, frame)).transpose()?;
         let index = self.index(index, frame)?;
         let (block, cell) = self.locate(buffer, index, frame)?;
+        let access = match step {
+            AtomicStep::Load { .. } => Access::Read,
+            AtomicStep::Store(_) | AtomicStep::Exchange { .. } | AtomicStep::Update(..) => Access::Write,
+        };
+        self.visit(block, buffer, access)?;
         let place = Place { block, cell };
         let before = match step {
             AtomicStep::Store(_) => None,
@@ -57,6 +62,7 @@ impl Machine<'_> {
         let wanted = self.expr(value, frame)?;
         let index = self.index(index, frame)?;
         let (block, cell) = self.locate(buffer, index, frame)?;
+        self.visit(block, buffer, Access::Read)?;
         let place = Place { block, cell };
         self.traces.atomic_read(place, buffer)?;
         let found = self.written(place, buffer)?;

@@ -33,6 +33,8 @@ pub(super) enum Task<'p> {
         condition: &'p Expr,
         body: &'p [Stmt],
     },
+    /// The end of a kernel.
+    Kernel,
     /// A call, with the names of its caller.
     Call {
         proc: &'p Proc,
@@ -160,6 +162,10 @@ impl<'a> Machine<'a> {
                 }
                 Ok(())
             }
+            Task::Kernel => {
+                self.in_kernel = false;
+                Ok(())
+            }
             Task::Call {
                 proc,
                 arguments,
@@ -193,6 +199,7 @@ impl<'a> Machine<'a> {
                 }
                 // Its iterations come in order: this failure is the first.
                 Task::Chain { .. } => self.traces.leave(),
+                Task::Kernel => self.in_kernel = false,
                 Task::Block(_) | Task::Count { .. } | Task::While { .. } => {}
             }
         }

@@ -32,6 +32,7 @@ impl Machine<'_> {
         let program = self.program;
         for column in program.columns() {
             self.heap.push(Some(Vec::new()));
+            self.homes.push(super::Home::Host);
             let block = self.heap.len() - 1;
             self.stores.blocks.insert(column.name.clone(), block);
             if column.writing == Writing::Settled {

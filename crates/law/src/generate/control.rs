@@ -47,6 +47,8 @@ impl Generator {
             this.with(&index, &I64, |this| this.expr(ty, depth))
         });
         let bound = match self.rng.below(6) {
+            // What may grow by a factor in every iteration soon fills the memory.
+            bound if ty.holds_unknown() => format!("{}i64", bound.min(2)),
             0 => self.named("n").text(),
             bound => format!("{bound}i64"),
         };
@@ -62,8 +64,12 @@ impl Generator {
         let body = self.with(&state, ty, |this| {
             this.with(&count, &I64, |this| this.expr(ty, depth))
         });
+        let rounds = match self.rng.below(4) {
+            rounds if ty.holds_unknown() => 1 + rounds.min(1),
+            rounds => 1 + rounds,
+        };
         node!(ty.clone(); format!("(loop (({state}, {count}): ({}, i64) = (", ty.text()), initial,
-              format!(", 0i64)) while ({count} < {}i64 && ", 1 + self.rng.below(4)), condition, ") do (", body,
+              format!(", 0i64)) while ({count} < {rounds}i64 && "), condition, ") do (", body,
               format!(", {count} + 1i64)).0"))
     }
 

@@ -1,0 +1,75 @@
+//! Loops and copies whose iterations may run at once, though the program has them in order: nobody sees the difference.
+//!
+//! ```text
+//! for i < n { flag[i] = 0 }              ~~>   par for i < n { flag[i] = 0 }
+//! copy ys[a] = xs[b] for n               ~~>   par for i < n { ys[a + i] = xs[b + i] }
+//! ```
+
+use almach_base::Name;
+use almach_imp::{Expr, Index, LoopMode, Stmt, Touched, Width};
+
+/// Fewer cells than this are not worth a kernel of their own.
+const FEW: i64 = 64;
+
+/// The same as a parallel loop, where that is one.
+pub(crate) fn in_parallel(stmt: &Stmt, fresh_index: impl FnOnce() -> Name) -> Option<Stmt> {
+    match stmt {
+        Stmt::Copy {
+            to,
+            to_index,
+            from,
+            from_index,
+            count,
+        } if to != from && !is_few(count) => {
+            let index = fresh_index();
+            let at = Index::var(index.clone());
+            let body = vec![Stmt::Store {
+                buffer: to.clone(),
+                index: to_index + &at,
+                value: Expr::Load(from.clone(), from_index + &at),
+            }];
+            Some(Stmt::For {
+                index,
+                width: Width::W64,
+                count: count.clone(),
+                mode: LoopMode::Par,
+                body,
+            })
+        }
+        Stmt::For {
+            index,
+            width,
+            count,
+            mode: LoopMode::Seq,
+            body,
+        } if !is_few(count) && body.iter().all(|stmt| fills(stmt, index)) => Some(Stmt::For {
+            index: index.clone(),
+            width: *width,
+            count: count.clone(),
+            mode: LoopMode::Par,
+            body: body.clone(),
+        }),
+        _ => None,
+    }
+}
+
+fn is_few(count: &Index) -> bool {
+    count.as_constant().is_some_and(|count| count <= FEW)
+}
+
+/// Whether a statement writes a cell that no other iteration writes, with a value that depends on no cell.
+fn fills(stmt: &Stmt, index: &Name) -> bool {
+    match stmt {
+        Stmt::At(_) => true,
+        Stmt::Store {
+            index: place, value, ..
+        } => Touched::of_expr(value).cells.is_empty() && is_apart(place, index),
+        _ => false,
+    }
+}
+
+/// Whether a place is another one in every iteration: `i` plus what is the same in all of them.
+fn is_apart(place: &Index, index: &Name) -> bool {
+    let rest = place - &Index::var(index.clone());
+    !rest.free_vars().any(|name| name == index)
+}

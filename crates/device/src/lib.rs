@@ -1,0 +1,227 @@
+//! Imp for a host with a device: which statements run where.
+//!
+//! ```text
+//! alloc tmp[n]                            alloc tmp[n]
+//! par for i < n { … tmp[i] = … }          kernel main_1 { par for i < n { … tmp[i] = … } }
+//! var acc: f32 = 0.0f32           ~~>     var acc: f32 = 0.0f32
+//! for j < n { acc = acc + tmp[j] }        kernel main_2 { for j < n { acc = acc + tmp[j] } }
+//! free tmp                                free tmp
+//! ```
+//!
+//! - A parallel loop is a kernel, its iterations are work-items.
+//! - What is not parallel but works on arrays is a kernel of one work-item, so that the arrays stay where they are; the scalars that
+//!   come out of it are read back, all in one piece ([`tasks`]).
+//! - Loops and branches with kernels in them, and memory, are the host's ([`split`]).
+//! - What a kernel cannot do ([`why`]) the host does, on cells that it fetches. Procedures without parallel loops are of that kind.
+//! - Iterations that wait for earlier ones do so in phases ([`chains`]).
+//! - Memory of an iteration that is large, or whose size is not known to the compiler, is allocated for all iterations before the
+//!   kernel, cells of neighbours side by side ([`expand`]; DPIA, section 6.4).
+//!
+//! Removes: nothing. Introduces: `kernel`, `fetch`, `attach`. Guarantees: rules IMP-21 to IMP-23, and the interpreter's that the host
+//! uses no cell that only the device has.
+
+mod chains;
+mod expand;
+mod extents;
+mod fills;
+mod fresh;
+mod split;
+mod tasks;
+mod why;
+
+use almach_base::{Diagnostic, Name, Span, compiler_bug};
+use almach_imp::interface::Entry;
+use almach_imp::naturals::calls;
+use almach_imp::{Access, Checked, Groups, Param, Passing, Proc, Program, Stmt, Transfer, check};
+use split::Splitter;
+use std::collections::{HashMap, HashSet};
+
+pub use why::Why;
+
+/// A program for a host and a device, and what was decided.
+#[derive(Clone, Debug)]
+pub struct Placed {
+    pub imp: Checked,
+    pub placements: Vec<Placement>,
+}
+
+/// Where a parallel loop, or a piece of work on arrays, runs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Placement {
+    pub span: Span,
+    pub place: Place,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Place {
+    /// As many work-items as iterations.
+    WorkItems {
+        kernel: Name,
+    },
+    /// One work-item.
+    Alone {
+        kernel: Name,
+    },
+    Host(Why),
+}
+
+/// What is known of all procedures.
+pub(crate) struct Unit<'a> {
+    /// Procedures that have parallel loops, or call some that have: they run on the host and start kernels.
+    control: HashSet<&'a Name>,
+    /// What a procedure is called that starts no kernels, though it could.
+    on_host: HashMap<Name, Name>,
+    params: HashMap<&'a Name, &'a [Param]>,
+}
+
+/// Decides what runs where.
+pub fn place(imp: &Checked, entries: &[Entry]) -> Result<Placed, Vec<Diagnostic>> {
+    let program = imp.program();
+    let control = control(&program.procs);
+    let taken: HashSet<&Name> = program.procs.iter().map(|proc| &proc.name).collect();
+    let unit = Unit {
+        on_host: control
+            .iter()
+            .map(|name| ((*name).clone(), on_host_name(name, &taken)))
+            .collect(),
+        control,
+        params: program
+            .procs
+            .iter()
+            .map(|proc| (&proc.name, proc.params.as_slice()))
+            .collect(),
+    };
+    let mut placements = Vec::new();
+    let mut procs = Vec::new();
+    for proc in &program.procs {
+        if unit.control.contains(&proc.name) {
+            let entry = entries.iter().find(|entry| entry.proc == proc.name);
+            procs.push(controlled(proc, entry, &unit, &mut placements));
+        } else {
+            procs.push(without_kernels(proc, &proc.name, &unit));
+        }
+    }
+    if !procs.iter().any(|proc| has_kernel(&proc.body)) {
+        return Ok(Placed {
+            imp: imp.clone(),
+            placements,
+        });
+    }
+    let copies = copies_called(&procs, program, &unit);
+    procs.extend(copies);
+    let placed = Program {
+        stores: program.stores.clone(),
+        procs,
+    };
+    match check(placed) {
+        Ok(imp) => Ok(Placed { imp, placements }),
+        Err(error) => Err(vec![compiler_bug(error.span, format!("kernels: {error}"))]),
+    }
+}
+
+/// The procedures with parallel loops, and those that call them. What calls itself runs on the host.
+fn control(procs: &[Proc]) -> HashSet<&Name> {
+    let groups = Groups::of(procs.iter());
+    let mut found: HashSet<&Name> = procs
+        .iter()
+        .filter(|proc| why::has_threads(&proc.body) && !groups.is_recursive(&proc.name))
+        .map(|proc| &proc.name)
+        .collect();
+    loop {
+        let before = found.len();
+        for proc in procs {
+            let mut called = Vec::new();
+            calls(&proc.body, &mut called);
+            if called.iter().any(|name| found.contains(name)) && !groups.is_recursive(&proc.name) {
+                found.insert(&proc.name);
+            }
+        }
+        if found.len() == before {
+            return found;
+        }
+    }
+}
+
+fn on_host_name(name: &Name, taken: &HashSet<&Name>) -> Name {
+    let mut found = Name::from(format!("{name}_on_host"));
+    while taken.contains(&found) {
+        found = Name::from(format!("{found}_2"));
+    }
+    found
+}
+
+fn controlled(proc: &Proc, entry: Option<&Entry>, unit: &Unit<'_>, placements: &mut Vec<Placement>) -> Proc {
+    let mut splitter = Splitter::new(proc, unit);
+    let mut body = Vec::new();
+    if let Some(entry) = entry {
+        let extents = extents::extents(entry, proc);
+        let attach = |(buffer, size)| Stmt::Transfer(Transfer::Attach { buffer, size });
+        body.extend(extents.into_iter().map(attach));
+    }
+    body.extend(splitter.block(proc.body.clone()));
+    if entry.is_some() {
+        let results = proc.params.iter().filter(|param| param.passing == Passing::Owned);
+        body.extend(results.map(|param| {
+            Stmt::Transfer(Transfer::Fetch {
+                buffer: param.name.clone(),
+                access: Access::Read,
+            })
+        }));
+    }
+    placements.append(&mut splitter.placements);
+    Proc { body, ..proc.clone() }
+}
+
+/// A procedure that calls only procedures without kernels.
+fn without_kernels(proc: &Proc, name: &Name, unit: &Unit<'_>) -> Proc {
+    let mut copy = proc.clone();
+    copy.name = name.clone();
+    call_on_host(&mut copy.body, unit);
+    copy
+}
+
+/// Calls what starts no kernels.
+pub(crate) fn call_on_host(stmts: &mut [Stmt], unit: &Unit<'_>) {
+    for stmt in stmts {
+        if let Stmt::Call { proc, .. } = stmt
+            && let Some(copy) = unit.on_host.get(proc)
+        {
+            *proc = copy.clone();
+        }
+        for block in stmt.blocks_mut() {
+            call_on_host(block, unit);
+        }
+    }
+}
+
+/// The copies without kernels that are called.
+fn copies_called(procs: &[Proc], program: &Program, unit: &Unit<'_>) -> Vec<Proc> {
+    let originals: HashMap<&Name, &Name> = unit.on_host.iter().map(|(name, copy)| (copy, name)).collect();
+    let mut wanted: Vec<Name> = Vec::new();
+    let mut found: Vec<Proc> = Vec::new();
+    let ask = |proc: &Proc, wanted: &mut Vec<Name>| {
+        let mut called = Vec::new();
+        calls(&proc.body, &mut called);
+        wanted.extend(called.into_iter().cloned());
+    };
+    procs.iter().for_each(|proc| ask(proc, &mut wanted));
+    while let Some(name) = wanted.pop() {
+        if found.iter().any(|proc| proc.name == name) {
+            continue;
+        }
+        let original = originals.get(&name).and_then(|original| program.proc(original));
+        if let Some(original) = original {
+            let copy = without_kernels(original, &name, unit);
+            ask(&copy, &mut wanted);
+            found.push(copy);
+        }
+    }
+    found
+}
+
+fn has_kernel(stmts: &[Stmt]) -> bool {
+    let inner = |stmt: &Stmt| stmt.blocks().into_iter().any(|block| has_kernel(block));
+    stmts
+        .iter()
+        .any(|stmt| matches!(stmt, Stmt::Kernel { .. }) || inner(stmt))
+}

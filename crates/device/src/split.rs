@@ -1,0 +1,407 @@
+//! Blocks of the host, with kernels in them.
+
+use crate::chains::{cells_for, over_chunks, phases, rename, shared_buffers};
+use crate::expand::{Lanes, expand, expand_also};
+use crate::fills;
+use crate::fresh::Fresh;
+use crate::tasks::{Task, allocated, is_taskable, private_buffers};
+use crate::why::{Why, has_threads, why_not};
+use crate::{Place, Placement, Unit, call_on_host};
+use almach_base::{Name, Span};
+use almach_imp::naturals::calls;
+use almach_imp::{Access, Argument, AtomicStep, Expr, LoopMode, Proc, Stmt, Touched, Transfer, is_column};
+use almach_value::ScalarType;
+use std::collections::HashSet;
+
+pub(crate) struct Splitter<'a> {
+    unit: &'a Unit<'a>,
+    proc: &'a Name,
+    fresh: Fresh,
+    kernels: usize,
+    span: Span,
+    pub(crate) placements: Vec<Placement>,
+}
+
+impl<'a> Splitter<'a> {
+    pub(crate) fn new(proc: &'a Proc, unit: &'a Unit<'a>) -> Splitter<'a> {
+        Splitter {
+            unit,
+            proc: &proc.name,
+            fresh: Fresh::of(proc),
+            kernels: 0,
+            span: proc.span,
+            placements: Vec::new(),
+        }
+    }
+
+    pub(crate) fn block(&mut self, stmts: Vec<Stmt>) -> Vec<Stmt> {
+        let private = private_buffers(&stmts);
+        let (mut out, mut task) = (Vec::new(), Task::default());
+        for at in 0..stmts.len() {
+            let (Some(stmt), rest) = (stmts.get(at), stmts.get(at..).unwrap_or(&[])) else {
+                continue;
+            };
+            self.stmt(stmt, rest, &private, &mut task, &mut out);
+        }
+        self.flush(&mut task, &[], &mut out);
+        out
+    }
+
+    /// `rest` starts with the statement.
+    fn stmt(
+        &mut self,
+        stmt: &Stmt,
+        rest: &[Stmt],
+        private: &HashSet<Name>,
+        task: &mut Task,
+        out: &mut Vec<Stmt>,
+    ) {
+        match stmt {
+            Stmt::At(span) => {
+                self.span = *span;
+                match task.is_empty() {
+                    true => out.push(stmt.clone()),
+                    false => task.push(stmt.clone()),
+                }
+            }
+            Stmt::Buffer { name, .. } if private.contains(name) => task.push(stmt.clone()),
+            Stmt::Alloc { buffer, .. } if task.declares(buffer) => task.push(stmt.clone()),
+            Stmt::Free(buffer) if task.declares(buffer) => task.push(stmt.clone()),
+            Stmt::Free(buffer) if task.touched.mentions(buffer) => task.push_behind(stmt.clone()),
+            Stmt::Buffer { .. }
+            | Stmt::Alloc { .. }
+            | Stmt::Free(_)
+            | Stmt::Swap(..)
+            | Stmt::Shrink { .. }
+            | Stmt::Reserve { .. }
+            | Stmt::Kernel { .. }
+            | Stmt::Transfer(_) => {
+                if task.matters_to(&Touched::of([stmt])) {
+                    self.flush(task, rest, out);
+                }
+                out.push(stmt.clone());
+                out.extend(fresh(stmt));
+            }
+            Stmt::For {
+                mode: LoopMode::Par, ..
+            } => {
+                self.flush(task, rest, out);
+                self.parallel(stmt, out);
+            }
+            Stmt::For {
+                mode: LoopMode::Chain,
+                ..
+            } => {
+                self.flush(task, rest, out);
+                if !self.chain(stmt, out) {
+                    self.work(&in_order(stmt), rest, task, out);
+                }
+            }
+            _ => self.work(stmt, rest, task, out),
+        }
+    }
+
+    /// Statements that are no matter of memory.
+    fn work(&mut self, stmt: &Stmt, rest: &[Stmt], task: &mut Task, out: &mut Vec<Stmt>) {
+        if !is_taskable(stmt) {
+            self.flush(task, rest, out);
+            match self.starts_kernels(stmt) {
+                true => self.control(stmt, out),
+                false => self.on_host(stmt, out),
+            }
+            return;
+        }
+        if let Some(parallel) = fills::in_parallel(stmt, || self.fresh.name("cell")) {
+            self.flush(task, rest, out);
+            self.parallel(&parallel, out);
+            return;
+        }
+        match task.is_empty() && Touched::of([stmt]).cells.is_empty() {
+            true => out.push(stmt.clone()),
+            false => task.push(stmt.clone()),
+        }
+    }
+
+    fn flush(&mut self, task: &mut Task, rest: &[Stmt], out: &mut Vec<Stmt>) {
+        let finished = std::mem::take(task).finish(rest, &mut self.fresh);
+        out.extend(finished.before);
+        if !finished.kernel.is_empty() {
+            let name = self.kernel_name();
+            self.note(Place::Alone { kernel: name.clone() });
+            out.push(Stmt::Kernel {
+                name,
+                body: finished.kernel,
+            });
+        }
+        out.extend(finished.after);
+    }
+
+    fn kernel_name(&mut self) -> Name {
+        self.kernels += 1;
+        Name::from(format!("{}_{}", self.proc, self.kernels))
+    }
+
+    fn note(&mut self, place: Place) {
+        self.placements.push(Placement {
+            span: self.span,
+            place,
+        });
+    }
+
+    /// A parallel loop: a kernel, or a loop of the host.
+    fn parallel(&mut self, stmt: &Stmt, out: &mut Vec<Stmt>) {
+        let mut stmt = stmt.clone();
+        let Stmt::For {
+            index, count, body, ..
+        } = &mut stmt
+        else {
+            return;
+        };
+        let lanes = Lanes { index, count };
+        let expanded = match why_not(body) {
+            None => expand(body, Some(lanes), &mut self.fresh),
+            Some(why) => Err(why),
+        };
+        match expanded {
+            Ok(outside) => {
+                outside.iter().for_each(|one| out.extend(allocated(one)));
+                let name = self.kernel_name();
+                self.note(Place::WorkItems { kernel: name.clone() });
+                out.push(Stmt::Kernel {
+                    name,
+                    body: vec![stmt],
+                });
+                out.extend(outside.into_iter().map(|one| Stmt::Free(one.name)));
+            }
+            Err(why) => self.fetched(&stmt, why, out),
+        }
+    }
+
+    /// A chain in three phases; false where it has none.
+    fn chain(&mut self, stmt: &Stmt, out: &mut Vec<Stmt>) -> bool {
+        let Stmt::For {
+            index,
+            width,
+            count,
+            body,
+            ..
+        } = stmt
+        else {
+            return false;
+        };
+        let mut body = body.clone();
+        let shared = shared_buffers(&body);
+        let lanes = Lanes { index, count };
+        if why_not(&body).is_some() {
+            return false;
+        }
+        let Ok(mut outside) = expand_also(&mut body, Some(lanes), &shared, &mut self.fresh) else {
+            return false;
+        };
+        let Some((phases, saved)) = phases(&body, index, &mut self.fresh) else {
+            return false;
+        };
+        outside.extend(saved.iter().map(|one| cells_for(one, count, self.span)));
+        outside.iter().for_each(|one| out.extend(allocated(one)));
+        let modes = [LoopMode::Par, LoopMode::Seq, LoopMode::Par];
+        for (mut part, mode) in phases.parts.into_iter().zip(modes) {
+            if part.is_empty() {
+                continue;
+            }
+            let own = self.fresh.name(index);
+            rename(&mut part, index, &own);
+            let part = over_chunks(own, *width, count, mode, part);
+            match mode {
+                LoopMode::Par => self.parallel(&part, out),
+                _ => out.push(self.task_of(part)),
+            }
+        }
+        out.extend(outside.into_iter().map(|one| Stmt::Free(one.name)));
+        true
+    }
+
+    /// Whether a statement has parallel loops in it, or calls a procedure that has.
+    fn starts_kernels(&self, stmt: &Stmt) -> bool {
+        let alone = std::slice::from_ref(stmt);
+        let mut called = Vec::new();
+        calls(alone, &mut called);
+        has_threads(alone) || called.into_iter().any(|name| self.unit.control.contains(name))
+    }
+
+    /// Loops, branches and calls with kernels in them.
+    fn control(&mut self, stmt: &Stmt, out: &mut Vec<Stmt>) {
+        match stmt {
+            Stmt::For {
+                index,
+                width,
+                count,
+                mode,
+                body,
+            } => out.push(Stmt::For {
+                index: index.clone(),
+                width: *width,
+                count: count.clone(),
+                mode: *mode,
+                body: self.block(body.clone()),
+            }),
+            Stmt::If {
+                condition,
+                then,
+                otherwise,
+            } => {
+                let condition = self.read(condition, ScalarType::Bool, out);
+                out.push(Stmt::If {
+                    condition,
+                    then: self.block(then.clone()),
+                    otherwise: self.block(otherwise.clone()),
+                });
+            }
+            Stmt::While { condition, body } => self.repeat(condition, body, out),
+            Stmt::Call {
+                proc,
+                arguments,
+                span,
+            } => {
+                let params = self.unit.params.get(proc).copied().unwrap_or(&[]);
+                let mut known = Vec::new();
+                for (argument, param) in arguments.iter().zip(params) {
+                    known.push(match argument {
+                        Argument::Value(value) => Argument::Value(self.read(value, param.ty, out)),
+                        other => other.clone(),
+                    });
+                }
+                out.push(Stmt::Call {
+                    proc: proc.clone(),
+                    arguments: known,
+                    span: *span,
+                });
+            }
+            other => self.on_host(other, out),
+        }
+    }
+
+    /// `while c { … }` with a condition that looks at cells: it is computed before, and at the end of every round.
+    fn repeat(&mut self, condition: &Expr, body: &[Stmt], out: &mut Vec<Stmt>) {
+        let known = self.read(condition, ScalarType::Bool, out);
+        let mut inner = self.block(body.to_vec());
+        if let (Expr::Var(name), false) = (&known, known == *condition) {
+            let name = name.clone();
+            inner.push(self.task_of(Stmt::Assign {
+                name,
+                value: condition.clone(),
+            }));
+        } else {
+            inner.extend(fetches(&Touched::of_expr(condition)));
+        }
+        out.push(Stmt::While {
+            condition: known,
+            body: inner,
+        });
+    }
+
+    /// A value for the host: what looks at cells is computed by a kernel.
+    fn read(&mut self, value: &Expr, ty: ScalarType, out: &mut Vec<Stmt>) -> Expr {
+        let touched = Touched::of_expr(value);
+        if touched.cells.keys().any(|name| is_column(name)) {
+            out.extend(fetches(&touched));
+            return value.clone();
+        }
+        if touched.cells.is_empty() {
+            return value.clone();
+        }
+        let name = self.fresh.name("read");
+        out.push(Stmt::Var {
+            name: name.clone(),
+            ty,
+            value: None,
+        });
+        let assign = Stmt::Assign {
+            name: name.clone(),
+            value: value.clone(),
+        };
+        out.push(self.task_of(assign));
+        Expr::Var(name)
+    }
+
+    fn task_of(&mut self, stmt: Stmt) -> Stmt {
+        let name = self.kernel_name();
+        self.note(Place::Alone { kernel: name.clone() });
+        Stmt::Kernel {
+            name,
+            body: vec![stmt],
+        }
+    }
+
+    fn on_host(&mut self, stmt: &Stmt, out: &mut Vec<Stmt>) {
+        let alone = std::slice::from_ref(stmt);
+        let why = why_not(alone)
+            .or_else(|| crate::expand::plan(alone, None).err())
+            .unwrap_or(Why::Moves(Name::from("")));
+        self.fetched(stmt, why, out);
+    }
+
+    /// A statement of the host, which gets the cells that it uses.
+    fn fetched(&mut self, stmt: &Stmt, why: Why, out: &mut Vec<Stmt>) {
+        let touched = Touched::of([stmt]);
+        out.extend(fetches(&touched));
+        self.note(Place::Host(why));
+        let mut stmt = stmt.clone();
+        call_on_host(std::slice::from_mut(&mut stmt), self.unit);
+        out.push(stmt);
+    }
+}
+
+/// The host gets the cells that it uses. A buffer that is exchanged for another one may have that one's cells when it is written.
+fn fetches(touched: &Touched) -> Vec<Stmt> {
+    let used = touched.free_cells().filter(|(name, _)| !is_column(name));
+    used.map(|(buffer, access)| {
+        Stmt::Transfer(Transfer::Fetch {
+            buffer: buffer.clone(),
+            access: match touched.moved.contains(buffer) {
+                true => Access::Write,
+                false => access,
+            },
+        })
+    })
+    .collect()
+}
+
+/// Nothing of new memory has to be sent to the device.
+pub(crate) fn fresh(stmt: &Stmt) -> Option<Stmt> {
+    match stmt {
+        Stmt::Alloc { buffer, .. } => Some(Stmt::Transfer(Transfer::Fresh {
+            buffer: buffer.clone(),
+        })),
+        _ => None,
+    }
+}
+
+/// A chain, one iteration after the other: what an earlier one publishes is there.
+fn in_order(stmt: &Stmt) -> Stmt {
+    let mut stmt = stmt.clone();
+    if let Stmt::For { mode, body, .. } = &mut stmt {
+        *mode = LoopMode::Seq;
+        without_waiting(body);
+    }
+    stmt
+}
+
+fn without_waiting(stmts: &mut Vec<Stmt>) {
+    stmts.retain(|stmt| !matches!(stmt, Stmt::Await { .. }));
+    for stmt in stmts {
+        if let Stmt::Atomic {
+            step: AtomicStep::Store(value),
+            buffer,
+            index,
+            ..
+        } = stmt
+        {
+            *stmt = Stmt::Store {
+                buffer: buffer.clone(),
+                index: index.clone(),
+                value: value.clone(),
+            };
+        }
+        stmt.blocks_mut().into_iter().for_each(without_waiting);
+    }
+}

@@ -1,0 +1,327 @@
+/* What a kernel is given: a scalar, or the cells of a block, which it may write. `part`: from some cell on. */
+enum passing { SCALAR, READS, WRITES };
+
+struct argument {
+  const void *data;
+  size_t size; /* of the scalar, or of one cell */
+  enum passing passing;
+  bool part;
+};
+
+static inline struct argument scalar(const void *value, size_t size) {
+  return (struct argument){.data = value, .size = size, .passing = SCALAR};
+}
+
+static inline struct argument block_of(const void *cells, enum passing passing) {
+  return (struct argument){.data = cells, .size = 1, .passing = passing};
+}
+
+static inline struct argument part_of(const void *cells, size_t cell, enum passing passing) {
+  return (struct argument){.data = cells, .size = cell, .passing = passing, .part = true};
+}
+
+/* Who has the cells of a block as they are now. New cells are the same everywhere. */
+enum { ON_HOST = 1, ON_DEVICE = 2 };
+
+/* Cells of the host, and their memory on the device. */
+struct block {
+  char *cells;
+  size_t bytes;
+  int valid;
+  bool has_memory;
+  device_memory memory;
+};
+
+/* What kernels tell the host: where the least iteration failed, and scalars. */
+struct mailbox {
+  int32_t lock, site;
+  int32_t launch, unused;
+  int64_t at;
+  uint64_t values[VALUES], results[RESULTS];
+};
+
+enum { KEPT_MEMORIES = 16 };
+
+struct device {
+  struct driver driver;
+  struct block *blocks; /* in the order of their cells */
+  size_t count, room;
+  struct {
+    device_memory memory;
+    size_t bytes;
+  } kept[KEPT_MEMORIES]; /* memory that was given back, the latest first */
+  int kept_count;
+  device_memory mailbox;
+  struct mailbox box;
+  int32_t launch;
+  bool pending; /* a kernel ran since the mailbox was looked at */
+};
+
+/* Notes that a call failed, for a reason that is not in the program. */
+static int trouble(struct NAME_ctx *ctx, const char *text, const char *detail) {
+  ctx->failure.site = -1;
+  snprintf(ctx->trouble, sizeof ctx->trouble, "%s%s%s", text, detail[0] != 0 ? ": " : "", detail);
+  return 1;
+}
+
+static int driver_open(struct NAME_ctx *ctx, struct driver *driver);
+static void driver_close(struct driver *driver);
+static int driver_take(struct driver *driver, size_t bytes, device_memory *memory);
+static void driver_give(struct driver *driver, device_memory memory);
+static int driver_send(struct driver *driver, device_memory memory, const void *from, size_t bytes);
+static int driver_receive(struct driver *driver, device_memory memory, void *to, size_t bytes);
+static int driver_launch(struct driver *driver, int kernel, int64_t items, struct start *start);
+
+static void close_device(struct NAME_ctx *ctx) {
+  struct device *const device = ctx->device;
+  if (device == NULL) return;
+  for (size_t i = 0; i < device->count; i++) {
+    if (device->blocks[i].has_memory) driver_give(&device->driver, device->blocks[i].memory);
+  }
+  for (int i = 0; i < device->kept_count; i++) driver_give(&device->driver, device->kept[i].memory);
+  if (device->launch != 0) driver_give(&device->driver, device->mailbox);
+  driver_close(&device->driver);
+  free(device->blocks);
+  free(device);
+  ctx->device = NULL;
+}
+
+/* Memory that was given back, to the system. */
+static void drop_kept(struct device *device) {
+  for (int i = 0; i < device->kept_count; i++) driver_give(&device->driver, device->kept[i].memory);
+  device->kept_count = 0;
+}
+
+static int take_memory(struct device *device, size_t bytes, device_memory *memory) {
+  for (int i = 0; i < device->kept_count; i++) {
+    if (device->kept[i].bytes < bytes || device->kept[i].bytes / 2 > bytes) continue;
+    *memory = device->kept[i].memory;
+    for (; i + 1 < device->kept_count; i++) device->kept[i] = device->kept[i + 1];
+    device->kept_count--;
+    return 0;
+  }
+  if (driver_take(&device->driver, bytes, memory) == 0) return 0;
+  drop_kept(device);
+  return driver_take(&device->driver, bytes, memory);
+}
+
+static void give_memory(struct device *device, device_memory memory, size_t bytes) {
+  if (device->kept_count == KEPT_MEMORIES) {
+    driver_give(&device->driver, device->kept[KEPT_MEMORIES - 1].memory);
+    device->kept_count--;
+  }
+  for (int i = device->kept_count; i > 0; i--) device->kept[i] = device->kept[i - 1];
+  device->kept[0].memory = memory;
+  device->kept[0].bytes = bytes;
+  device->kept_count++;
+}
+
+/* How many bytes the memory of a block has: some more than its cells, so that words can be used where cells are bytes. */
+static size_t memory_bytes(size_t bytes) {
+  return (bytes + 63) / 64 * 64 + 64;
+}
+
+static int open_device(struct NAME_ctx *ctx) {
+  if (ctx->device != NULL) return 0;
+  struct device *const device = calloc(1, sizeof *device);
+  if (device == NULL) return trouble(ctx, "not enough memory for a device", "");
+  if (driver_open(ctx, &device->driver) != 0) {
+    driver_close(&device->driver);
+    free(device);
+    return 1;
+  }
+  ctx->device = device;
+  if (driver_take(&device->driver, sizeof device->box, &device->mailbox) != 0) {
+    close_device(ctx);
+    return trouble(ctx, "the device has no memory", "");
+  }
+  device->launch = 1;
+  if (driver_send(&device->driver, device->mailbox, &device->box, sizeof device->box) != 0) {
+    close_device(ctx);
+    return trouble(ctx, "the device takes no data", "");
+  }
+  return 0;
+}
+
+/* The number of blocks that start at or before a cell. */
+static size_t blocks_up_to(const struct device *device, const char *cell) {
+  size_t low = 0, high = device->count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (device->blocks[middle].cells <= cell) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/* The block that a cell is in, or ends at; NULL where there is none. */
+static struct block *find_block(struct NAME_ctx *ctx, const void *cell) {
+  struct device *const device = ctx->device;
+  if (device == NULL || cell == NULL) return NULL;
+  const size_t after = blocks_up_to(device, cell);
+  if (after == 0) return NULL;
+  struct block *const block = &device->blocks[after - 1];
+  return (size_t)((const char *)cell - block->cells) <= block->bytes ? block : NULL;
+}
+
+static int add_block(struct NAME_ctx *ctx, struct block block) {
+  struct device *const device = ctx->device;
+  if (device->count == device->room) {
+    const size_t room = device->room == 0 ? 16 : 2 * device->room;
+    struct block *const blocks = realloc(device->blocks, room * sizeof *blocks);
+    if (blocks == NULL) return 1;
+    device->blocks = blocks;
+    device->room = room;
+  }
+  const size_t at = blocks_up_to(device, block.cells);
+  for (size_t i = device->count; i > at; i--) device->blocks[i] = device->blocks[i - 1];
+  device->blocks[at] = block;
+  device->count++;
+  return 0;
+}
+
+static void remove_block(struct device *device, struct block *block) {
+  if (block->has_memory) give_memory(device, block->memory, memory_bytes(block->bytes));
+  const size_t at = (size_t)(block - device->blocks);
+  for (size_t i = at; i + 1 < device->count; i++) device->blocks[i] = device->blocks[i + 1];
+  device->count--;
+}
+
+/* Cells of the caller, which are there as long as the call lasts. */
+static int attach(struct NAME_ctx *ctx, const void *cells, int64_t count, size_t cell) {
+  if (open_device(ctx) != 0) return 1;
+  if (cells == NULL || count <= 0) return 0;
+  char *from = (char *)(uintptr_t)cells, *to = from + (size_t)count * cell;
+  /* Arrays of the caller may overlap: what does is one block. */
+  for (size_t i = 0; i < ctx->device->count; i++) {
+    struct block *const other = &ctx->device->blocks[i];
+    if (other->cells >= to || other->cells + other->bytes <= from) continue;
+    if (other->cells < from) from = other->cells;
+    if (other->cells + other->bytes > to) to = other->cells + other->bytes;
+    remove_block(ctx->device, other);
+    i--;
+  }
+  const struct block block = {.cells = from, .bytes = (size_t)(to - from), .valid = ON_HOST};
+  return add_block(ctx, block) == 0 ? 0 : trouble(ctx, "not enough memory for a device", "");
+}
+
+/* A block of the host's heap; false where there is no memory to note it. */
+static bool know(struct NAME_ctx *ctx, void *cells, size_t bytes) {
+  const struct block block = {.cells = cells, .bytes = bytes, .valid = ON_HOST};
+  return ctx->device == NULL || add_block(ctx, block) == 0;
+}
+
+/* A block that was just allocated: nothing of it has to be sent. */
+static void fresh(struct NAME_ctx *ctx, const void *cells) {
+  struct block *const block = find_block(ctx, cells);
+  if (block != NULL) block->valid = ON_HOST | ON_DEVICE;
+}
+
+/* A block goes back to the host's heap. */
+static void forget(struct NAME_ctx *ctx, void *cells) {
+  if (ctx == NULL || ctx->device == NULL) return;
+  struct block *const block = find_block(ctx, cells);
+  if (block != NULL && block->cells == (char *)cells) remove_block(ctx->device, block);
+}
+
+/* Looks into the mailbox. Not 0 where a kernel failed. */
+static int collect(struct NAME_ctx *ctx) {
+  struct device *const device = ctx->device;
+  if (device == NULL || !device->pending) return ctx->failure.site != 0;
+  device->pending = false;
+  if (driver_receive(&device->driver, device->mailbox, &device->box, sizeof device->box) != 0) {
+    return trouble(ctx, "a kernel failed", driver_message(&device->driver));
+  }
+  if (device->box.site == 0) return 0;
+  ctx->failure.site = device->box.site;
+  memcpy(ctx->failure.values, device->box.values, sizeof ctx->failure.values);
+  memset(&device->box, 0, sizeof device->box);
+  if (driver_send(&device->driver, device->mailbox, &device->box, sizeof device->box) != 0) {
+    return trouble(ctx, "the device takes no data", driver_message(&device->driver));
+  }
+  return 1;
+}
+
+/* The host uses cells: they come back from the device. */
+static int fetch(struct NAME_ctx *ctx, const void *cells, enum passing passing) {
+  struct block *const block = find_block(ctx, cells);
+  if (block == NULL) return 0;
+  if ((block->valid & ON_HOST) == 0) {
+    if (collect(ctx) != 0) return 1;
+    if (driver_receive(&ctx->device->driver, block->memory, block->cells, block->bytes) != 0) {
+      return trouble(ctx, "data does not come back from the device", driver_message(&ctx->device->driver));
+    }
+    block->valid |= ON_HOST;
+  }
+  if (passing == WRITES) block->valid = ON_HOST;
+  return 0;
+}
+
+/* The memory of a block on the device, with its cells. */
+static int prepare(struct NAME_ctx *ctx, const struct argument *argument, device_memory *memory, int64_t *from) {
+  struct device *const device = ctx->device;
+  struct block *const block = find_block(ctx, argument->data);
+  *from = 0;
+  if (argument->data == NULL) {
+    /* It has no cells. */
+    *memory = device->mailbox;
+    return 0;
+  }
+  if (block == NULL) return trouble(ctx, "a kernel is given cells that nobody knows", "");
+  if (!block->has_memory) {
+    if (take_memory(device, memory_bytes(block->bytes), &block->memory) != 0) {
+      return trouble(ctx, "the device has not enough memory", driver_message(&device->driver));
+    }
+    block->has_memory = true;
+  }
+  if ((block->valid & ON_DEVICE) == 0) {
+    if (driver_send(&device->driver, block->memory, block->cells, block->bytes) != 0) {
+      return trouble(ctx, "data does not get to the device", driver_message(&device->driver));
+    }
+    block->valid |= ON_DEVICE;
+  }
+  if (argument->passing == WRITES) block->valid = ON_DEVICE;
+  *memory = block->memory;
+  *from = (int64_t)((size_t)((const char *)argument->data - block->cells) / argument->size);
+  return 0;
+}
+
+/* Starts a kernel of so many work-items. */
+static int launch(
+    struct NAME_ctx *ctx, int kernel, int64_t items, const struct argument *arguments, int count) {
+  if (items <= 0) return 0;
+  if (open_device(ctx) != 0) return 1;
+  struct device *const device = ctx->device;
+  struct start start = {0};
+  add_argument(&start, &device->mailbox, sizeof device->mailbox);
+  device->launch = device->launch == INT32_MAX ? 1 : device->launch + 1;
+  add_argument(&start, &device->launch, sizeof device->launch);
+  for (int i = 0; i < count; i++) {
+    if (arguments[i].passing == SCALAR) {
+      add_argument(&start, arguments[i].data, arguments[i].size);
+      continue;
+    }
+    device_memory memory;
+    int64_t from;
+    if (prepare(ctx, &arguments[i], &memory, &from) != 0) return 1;
+    add_argument(&start, &memory, sizeof memory);
+    if (arguments[i].part) add_argument(&start, &from, sizeof from);
+  }
+  device->pending = true;
+  if (driver_launch(&device->driver, kernel, items, &start) != 0) {
+    return trouble(ctx, "a kernel does not start", driver_message(&device->driver));
+  }
+  return 0;
+}
+
+/* The end of a call: arguments and results are the caller's. */
+static int end_call(struct NAME_ctx *ctx) {
+  struct device *const device = ctx->device;
+  if (device == NULL) return ctx->failure.site != 0;
+  const int failed = ctx->failure.site < 0 ? 1 : collect(ctx);
+  while (device->count > 0) remove_block(device, &device->blocks[device->count - 1]);
+  return failed;
+}

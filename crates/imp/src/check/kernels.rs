@@ -1,0 +1,76 @@
+//! The rules of kernels and of memory that moves (IMP-21 to IMP-23).
+
+use super::{Check, Checker, Kind};
+use crate::ir::{Stmt, Transfer, is_column};
+use crate::touch::Touched;
+use almach_base::Name;
+
+impl Checker<'_> {
+    pub(super) fn kernel(&mut self, name: &Name, body: &[Stmt]) -> Check<()> {
+        if self.in_kernel || self.parallel_depth() > 0 {
+            return self.fail(
+                "IMP-21",
+                format!("`{name}` stands in a kernel or a parallel loop"),
+            );
+        }
+        let alone = body.iter().filter(|stmt| !matches!(stmt, Stmt::At(_))).count() == 1;
+        if !alone && has_threads_anywhere(body) || alone && body.iter().any(has_inner_threads) {
+            return self.fail(
+                "IMP-21",
+                format!("`{name}` has a parallel loop beside something else"),
+            );
+        }
+        if let Some(why) = body.iter().find_map(not_in_kernel) {
+            return self.fail("IMP-22", format!("`{name}` {why}"));
+        }
+        self.in_kernel = true;
+        let result = self.block(body);
+        self.in_kernel = false;
+        result
+    }
+
+    pub(super) fn transfer(&mut self, transfer: &Transfer) -> Check<()> {
+        if self.in_kernel || self.parallel_depth() > 0 {
+            return self.fail("IMP-23", "memory is moved inside a kernel or a parallel loop");
+        }
+        match transfer {
+            Transfer::Attach { buffer, size } => {
+                self.index(size)?;
+                match self.buffer(buffer)?.kind {
+                    Kind::ReadBuffer | Kind::WriteBuffer => Ok(()),
+                    _ => self.fail("IMP-23", format!("`{buffer}` is attached but is no parameter")),
+                }
+            }
+            Transfer::Fresh { buffer } => self.owned(buffer, "new"),
+            Transfer::Fetch { buffer, .. } => self.buffer(buffer).map(|_| ()),
+        }
+    }
+}
+
+fn has_threads_anywhere(stmts: &[Stmt]) -> bool {
+    let here = |stmt: &Stmt| matches!(stmt, Stmt::For { mode, .. } if mode.has_threads());
+    stmts.iter().any(|stmt| here(stmt) || has_inner_threads(stmt))
+}
+
+fn has_inner_threads(stmt: &Stmt) -> bool {
+    stmt.blocks().into_iter().any(|block| has_threads_anywhere(block))
+}
+
+/// Why a statement cannot be a kernel's.
+fn not_in_kernel(stmt: &Stmt) -> Option<String> {
+    if let Some(column) = Touched::of([stmt]).cells.keys().find(|name| is_column(name)) {
+        return Some(format!("uses `{column}`, which is the host's"));
+    }
+    match stmt {
+        Stmt::Alloc { buffer, size, .. } if size.as_constant().is_none() => {
+            Some(format!("allocates `{buffer}`, of unknown size"))
+        }
+        Stmt::Shrink { buffer, .. } => Some(format!("shrinks `{buffer}`")),
+        Stmt::Swap(a, b) => Some(format!("swaps `{a}` and `{b}`")),
+        Stmt::Call { proc, .. } => Some(format!("calls `{proc}`")),
+        Stmt::Foreign { function, .. } => Some(format!("calls `{}`", function.name)),
+        Stmt::Trace { .. } => Some("prints something".into()),
+        Stmt::Reserve { store, .. } => Some(format!("makes rows of `{store}`")),
+        _ => stmt.blocks().into_iter().flatten().find_map(not_in_kernel),
+    }
+}
