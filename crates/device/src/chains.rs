@@ -35,7 +35,7 @@ pub(crate) struct Saved {
 /// The buffers of a chain's body that more than one phase uses.
 pub(crate) fn shared_buffers(body: &[Stmt]) -> HashSet<Name> {
     let phases = fission(body);
-    let touched: Vec<Touched> = phases.parts.iter().map(|part| Touched::of(part)).collect();
+    let touched: Vec<Touched> = phases.parts.iter().map(Touched::of).collect();
     let declared = touched.iter().flat_map(|part| &part.declared);
     declared
         .filter(|name| {
@@ -127,6 +127,7 @@ fn split(stmts: &[Stmt], index: &Name, fresh: &mut Fresh, saved: &mut Vec<Saved>
             }
         }
     }
+    phases.sink_variables();
     phases.save_scalars(index, fresh, saved)?;
     Some(phases)
 }
@@ -144,6 +145,36 @@ impl Phases {
     fn extend(&mut self, at: usize, other: Phases) {
         if let Some(part) = self.parts.get_mut(at) {
             part.extend(other.parts.into_iter().flatten());
+        }
+    }
+
+    /// Variables that a phase declares and does not use are declared by the first one that does.
+    fn sink_variables(&mut self) {
+        for from in 0..2 {
+            let Some(part) = self.parts.get(from) else {
+                continue;
+            };
+            let unused: Vec<Stmt> = part
+                .iter()
+                .filter(|stmt| waits_to_be_used(stmt, part))
+                .cloned()
+                .collect();
+            for stmt in unused {
+                let Some((name, _)) = binder(&stmt) else { continue };
+                let uses = |at: &usize| {
+                    let part = self.parts.get(*at);
+                    part.is_some_and(|part| Touched::of(part).mentions(&name))
+                };
+                let Some(later) = (from + 1..3).find(uses) else {
+                    continue;
+                };
+                if let Some(part) = self.parts.get_mut(from) {
+                    part.retain(|other| *other != stmt);
+                }
+                if let Some(part) = self.parts.get_mut(later) {
+                    part.insert(0, stmt);
+                }
+            }
         }
     }
 
@@ -207,6 +238,15 @@ impl Phases {
         );
         Some(())
     }
+}
+
+/// Whether a statement declares a variable with a value that is the same everywhere, which none of these uses.
+fn waits_to_be_used(stmt: &Stmt, stmts: &[Stmt]) -> bool {
+    let Stmt::Var { name, value, .. } = stmt else {
+        return false;
+    };
+    let others = stmts.iter().filter(|other| *other != stmt);
+    matches!(value, None | Some(Expr::Const(_))) && !Touched::of(others).mentions(name)
 }
 
 /// The scalar that a statement binds for those behind it.

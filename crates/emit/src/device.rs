@@ -158,7 +158,7 @@ impl Emitter<'_> {
         let box_ = context.arrow("device").arrow("box").dot("results");
         for (at, name) in border.results.iter().enumerate() {
             let raw = box_.clone().at(CExpr::literal(at.to_string()));
-            let value = self.from_raw(raw, self.known(name)?.ty);
+            let value = self.value_of_raw(raw, self.known(name)?.ty);
             out.push(CStmt::Assign(self.variable(name)?, value));
         }
         Ok(())
@@ -232,7 +232,7 @@ impl Emitter<'_> {
     }
 
     /// A scalar that the mailbox has in 64 bits.
-    fn from_raw(&mut self, raw: CExpr, ty: ScalarType) -> CExpr {
+    fn value_of_raw(&mut self, raw: CExpr, ty: ScalarType) -> CExpr {
         let bits = |this: &mut Self, bits: ScalarType, raw: CExpr| {
             let function = this.helpers.need(Helper::Unary(UnOp::FromBits, bits));
             CExpr::call(function, [CExpr::cast(CType::Scalar(bits), raw)])

@@ -197,7 +197,7 @@ impl Setting {
         command.args(self.flags()).arg("-I").arg(folder);
         let foreign_run_time = self.sanitizer == Sanitizer::Thread && !self.compiler.contains("clang");
         match (self.target, foreign_run_time) {
-            (Target::C, _) => {}
+            (Target::C | Target::OpenCl | Target::Cuda, _) => {}
             (Target::OpenMp, false) => {
                 command.arg("-fopenmp");
             }

@@ -1,3 +1,10 @@
+/* Of the functions below a program uses some. */
+#if defined(__GNUC__)
+#define SOMETIMES __attribute__((unused))
+#else
+#define SOMETIMES
+#endif
+
 /* What a kernel is given: a scalar, or the cells of a block, which it may write. `part`: from some cell on. */
 enum passing { SCALAR, READS, WRITES };
 
@@ -8,15 +15,15 @@ struct argument {
   bool part;
 };
 
-static inline struct argument scalar(const void *value, size_t size) {
+static inline SOMETIMES struct argument scalar(const void *value, size_t size) {
   return (struct argument){.data = value, .size = size, .passing = SCALAR};
 }
 
-static inline struct argument block_of(const void *cells, enum passing passing) {
+static inline SOMETIMES struct argument block_of(const void *cells, enum passing passing) {
   return (struct argument){.data = cells, .size = 1, .passing = passing};
 }
 
-static inline struct argument part_of(const void *cells, size_t cell, enum passing passing) {
+static inline SOMETIMES struct argument part_of(const void *cells, size_t cell, enum passing passing) {
   return (struct argument){.data = cells, .size = cell, .passing = passing, .part = true};
 }
 
@@ -191,10 +198,11 @@ static void remove_block(struct device *device, struct block *block) {
 }
 
 /* Cells of the caller, which are there as long as the call lasts. */
-static int attach(struct NAME_ctx *ctx, const void *cells, int64_t count, size_t cell) {
+static SOMETIMES int attach(struct NAME_ctx *ctx, const void *cells, int64_t count, size_t cell) {
   if (open_device(ctx) != 0) return 1;
-  if (cells == NULL || count <= 0) return 0;
-  char *from = (char *)(uintptr_t)cells, *to = from + (size_t)count * cell;
+  /* No cells: a block of its own, unless it stands in one with cells. */
+  if (cells == NULL || (count <= 0 && find_block(ctx, cells) != NULL)) return 0;
+  char *from = (char *)(uintptr_t)cells, *to = from + (count > 0 ? (size_t)count * cell : 0);
   /* Arrays of the caller may overlap: what does is one block. */
   for (size_t i = 0; i < ctx->device->count; i++) {
     struct block *const other = &ctx->device->blocks[i];
@@ -209,26 +217,26 @@ static int attach(struct NAME_ctx *ctx, const void *cells, int64_t count, size_t
 }
 
 /* A block of the host's heap; false where there is no memory to note it. */
-static bool know(struct NAME_ctx *ctx, void *cells, size_t bytes) {
+static SOMETIMES bool know(struct NAME_ctx *ctx, void *cells, size_t bytes) {
   const struct block block = {.cells = cells, .bytes = bytes, .valid = ON_HOST};
   return ctx->device == NULL || add_block(ctx, block) == 0;
 }
 
 /* A block that was just allocated: nothing of it has to be sent. */
-static void fresh(struct NAME_ctx *ctx, const void *cells) {
+static SOMETIMES void fresh(struct NAME_ctx *ctx, const void *cells) {
   struct block *const block = find_block(ctx, cells);
   if (block != NULL) block->valid = ON_HOST | ON_DEVICE;
 }
 
 /* A block goes back to the host's heap. */
-static void forget(struct NAME_ctx *ctx, void *cells) {
+static SOMETIMES void forget(struct NAME_ctx *ctx, void *cells) {
   if (ctx == NULL || ctx->device == NULL) return;
   struct block *const block = find_block(ctx, cells);
   if (block != NULL && block->cells == (char *)cells) remove_block(ctx->device, block);
 }
 
 /* Looks into the mailbox. Not 0 where a kernel failed. */
-static int collect(struct NAME_ctx *ctx) {
+static SOMETIMES int collect(struct NAME_ctx *ctx) {
   struct device *const device = ctx->device;
   if (device == NULL || !device->pending) return ctx->failure.site != 0;
   device->pending = false;
@@ -246,7 +254,7 @@ static int collect(struct NAME_ctx *ctx) {
 }
 
 /* The host uses cells: they come back from the device. */
-static int fetch(struct NAME_ctx *ctx, const void *cells, enum passing passing) {
+static SOMETIMES int fetch(struct NAME_ctx *ctx, const void *cells, enum passing passing) {
   struct block *const block = find_block(ctx, cells);
   if (block == NULL) return 0;
   if ((block->valid & ON_HOST) == 0) {
@@ -304,8 +312,8 @@ static int launch(
       add_argument(&start, arguments[i].data, arguments[i].size);
       continue;
     }
-    device_memory memory;
-    int64_t from;
+    device_memory memory = 0;
+    int64_t from = 0;
     if (prepare(ctx, &arguments[i], &memory, &from) != 0) return 1;
     add_argument(&start, &memory, sizeof memory);
     if (arguments[i].part) add_argument(&start, &from, sizeof from);

@@ -1,0 +1,228 @@
+//! What runs where, on small programs of Imp.
+#![allow(clippy::unwrap_used)]
+
+use almach_device::{Place, Placed, place};
+use almach_imp::interp::{Passed, run};
+use almach_imp::{check, parse};
+use almach_value::Scalar;
+use expect_test::{Expect, expect};
+
+fn placed(text: &str) -> Placed {
+    place(&check(parse(text).unwrap()).unwrap(), &[]).unwrap()
+}
+
+fn becomes(text: &str, expected: Expect) {
+    let placed = placed(text);
+    expected.assert_eq(&placed.imp.program().to_string());
+    // What it prints, the parser reads back.
+    let again = check(parse(&placed.imp.program().to_string()).unwrap()).unwrap();
+    assert_eq!(again.program().to_string(), placed.imp.program().to_string());
+}
+
+fn floats(values: &[f32]) -> Vec<Option<Scalar>> {
+    values.iter().map(|value| Some(Scalar::F32(*value))).collect()
+}
+
+#[test]
+fn parallel_loops_are_kernels_and_what_follows_them_is_one_work_item() {
+    let text = "
+proc main(n: i64, xs: read f32, out: out f32) {
+  buffer tmp: f32
+  alloc tmp[n]
+  par for i < n {
+    tmp[i] = xs[i] * xs[i]
+  }
+  var acc: f32 = 0.0f32
+  for j < n {
+    acc = acc + tmp[j]
+  }
+  free tmp
+  out = acc
+}
+";
+    becomes(
+        text,
+        expect![[r#"
+            proc main(n: i64, xs: read f32, out: out f32) {
+              buffer tmp: f32
+              alloc tmp[n]
+              fresh tmp
+              kernel main_1 {
+                par for i < n {
+                  tmp[i] = xs[i] * xs[i]
+                }
+              }
+              var acc: f32 = 0.0f32
+              kernel main_2 {
+                for j < n {
+                  acc = acc + tmp[j]
+                }
+                out = acc
+              }
+              free tmp
+            }
+        "#]],
+    );
+    let xs = Passed::Buffer(floats(&[1.0, 2.0, 3.0]));
+    let results = run(
+        &placed(text).imp,
+        "main",
+        vec![Passed::Value(Scalar::I64(3)), xs, Passed::Out(None)],
+    );
+    assert_eq!(results.unwrap().pop(), Some(Passed::Out(Some(Scalar::F32(14.0)))));
+}
+
+#[test]
+fn memory_of_iterations_is_allocated_for_all_of_them() {
+    becomes(
+        "
+proc main(n: i64, m: i64, out: write f32) {
+  par for i < n {
+    buffer row: f32
+    alloc row[m]
+    for j < m {
+      row[j] = 1.0f32
+    }
+    copy out[i*m] = row[0] for m
+    free row
+  }
+}
+",
+        expect![[r#"
+            proc main(n: i64, m: i64, out: write f32) {
+              buffer row: global f32
+              alloc row[m*n]
+              fresh row
+              kernel main_1 {
+                par for i < n {
+                  for j < m {
+                    row[j*n + i] = 1.0f32
+                  }
+                  for cell < m {
+                    out[i*m + cell] = row[cell*n + i]
+                  }
+                }
+              }
+              free row
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn chains_run_in_phases() {
+    becomes(
+        "
+proc main(n: i64, xs: read i32, prefix: write i32, flag: write i32, out: write i32) {
+  chain for c < n {
+    var total: i32 = 0i32
+    for j < 8 {
+      total = total + xs[8*c + j]
+    }
+    var before: i32 = 0i32
+    if c > 0i64 {
+      await flag[c - 1], 1i32
+      before = prefix[c - 1]
+    }
+    prefix[c] = before + total
+    atomic release store flag[c], 1i32
+    out[c] = before
+  }
+}
+",
+        expect![[r#"
+            proc main(n: i64, xs: read i32, prefix: write i32, flag: write i32, out: write i32) {
+              buffer total_saved: global i32
+              alloc total_saved[n]
+              fresh total_saved
+              buffer before_saved: global i32
+              alloc before_saved[n]
+              fresh before_saved
+              kernel main_1 {
+                par for c_2 < n {
+                  var total: i32 = 0i32
+                  for j < 8 {
+                    total = total + xs[8*c_2 + j]
+                  }
+                  total_saved[c_2] = total
+                }
+              }
+              kernel main_2 {
+                for c_3 < n {
+                  let total_2: i32 = total_saved[c_3]
+                  var before: i32 = 0i32
+                  if c_3 > 0i64 {
+                    before = prefix[c_3 - 1]
+                  }
+                  prefix[c_3] = before + total_2
+                  before_saved[c_3] = before
+                }
+              }
+              kernel main_3 {
+                par for c_4 < n {
+                  let before_2: i32 = before_saved[c_4]
+                  out[c_4] = before_2
+                }
+              }
+              free total_saved
+              free before_saved
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn the_host_fetches_what_it_works_on() {
+    let text = "
+proc twice(n: i64, xs: write f32) {
+  for i < n {
+    xs[i] = xs[i] + xs[i]
+  }
+}
+
+proc main(n: i64, xs: read f32, out: write f32) {
+  par for i < n {
+    out[i] = xs[i]
+  }
+  call twice(n, buffer out[0])
+}
+";
+    becomes(
+        text,
+        expect![[r#"
+            proc twice(n: i64, xs: write f32) {
+              for i < n {
+                xs[i] = xs[i] + xs[i]
+              }
+            }
+
+            proc main(n: i64, xs: read f32, out: write f32) {
+              kernel main_1 {
+                par for i < n {
+                  out[i] = xs[i]
+                }
+              }
+              fetch write out
+              call twice(n, buffer out[0])
+            }
+        "#]],
+    );
+    let hosts = placed(text);
+    let on_host = hosts
+        .placements
+        .iter()
+        .filter(|one| matches!(one.place, Place::Host(_)));
+    assert_eq!(on_host.count(), 1);
+}
+
+#[test]
+fn a_program_without_parallel_loops_has_no_kernels() {
+    let text = "\
+proc main(n: i64, xs: read f32, out: write f32) {
+  for i < n {
+    out[i] = xs[i]
+  }
+}
+";
+    assert_eq!(placed(text).imp.program().to_string(), text);
+}
