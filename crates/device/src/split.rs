@@ -11,7 +11,7 @@ use almach_base::{Name, Span};
 use almach_imp::naturals::calls;
 use almach_imp::{Access, Argument, AtomicStep, Expr, LoopMode, Proc, Stmt, Touched, Transfer, is_column};
 use almach_value::ScalarType;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 pub(crate) struct Splitter<'a> {
     unit: &'a Unit<'a>,
@@ -351,19 +351,23 @@ impl<'a> Splitter<'a> {
     }
 }
 
-/// The host gets the cells that it uses. A buffer that is exchanged for another one may have that one's cells when it is written.
+/// The host gets the cells that it uses. A buffer that is exchanged for another one has that one's cells when it is written.
 fn fetches(touched: &Touched) -> Vec<Stmt> {
-    let used = touched.free_cells().filter(|(name, _)| !is_column(name));
-    used.map(|(buffer, access)| {
-        Stmt::Transfer(Transfer::Fetch {
-            buffer: buffer.clone(),
-            access: match touched.moved.contains(buffer) {
-                true => Access::Write,
-                false => access,
-            },
+    let mut used: BTreeMap<&Name, Access> = touched.free_cells().collect();
+    let swapped = touched
+        .swapped
+        .iter()
+        .filter(|name| !touched.declared.contains(*name));
+    used.extend(swapped.map(|name| (name, Access::Write)));
+    used.into_iter()
+        .filter(|(name, _)| !is_column(name))
+        .map(|(buffer, access)| {
+            Stmt::Transfer(Transfer::Fetch {
+                buffer: buffer.clone(),
+                access,
+            })
         })
-    })
-    .collect()
+        .collect()
 }
 
 /// Nothing of new memory has to be sent to the device.

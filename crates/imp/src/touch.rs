@@ -18,6 +18,8 @@ pub struct Touched {
     pub cells: BTreeMap<Name, Access>,
     /// Buffers that are allocated, freed, swapped, shrunk or handed over.
     pub moved: BTreeSet<Name>,
+    /// Buffers that are exchanged for others.
+    pub swapped: BTreeSet<Name>,
     /// Buffers that are declared.
     pub declared: BTreeSet<Name>,
 }
@@ -122,7 +124,10 @@ impl Touched {
             Stmt::Free(buffer) => {
                 self.moved.insert(buffer.clone());
             }
-            Stmt::Swap(a, b) => self.moved.extend([a.clone(), b.clone()]),
+            Stmt::Swap(a, b) => {
+                self.moved.extend([a.clone(), b.clone()]);
+                self.swapped.extend([a.clone(), b.clone()]);
+            }
             Stmt::Copy {
                 to,
                 to_index,

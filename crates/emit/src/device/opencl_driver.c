@@ -1,10 +1,11 @@
 static int driver_load(struct NAME_ctx *ctx, struct driver *driver) {
-  static const char *const names[] = {"libOpenCL.so.1", "libOpenCL.so", "/System/Library/Frameworks/OpenCL.framework/OpenCL"};
-  for (size_t i = 0; i < sizeof names / sizeof *names && driver->library == NULL; i++) {
-    driver->library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-  }
+  const char *const wanted = getenv("ALMACH_OPENCL");
+  const char *const names[] = {
+    wanted != NULL ? wanted : "libOpenCL.so.1", "libOpenCL.so", "/System/Library/Frameworks/OpenCL.framework/OpenCL"};
+  const size_t count = wanted != NULL ? 1 : sizeof names / sizeof *names;
+  for (size_t i = 0; i < count && driver->library == NULL; i++) driver->library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
   if (driver->library == NULL) {
-    return trouble(ctx, "there is no OpenCL on this machine (libOpenCL.so.1): install the driver of your device, or PoCL", "");
+    return trouble(ctx, "there is no OpenCL here; install the driver of your device, or PoCL. Missing is", names[0]);
   }
   const struct {
     const char *name;
