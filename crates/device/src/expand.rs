@@ -68,8 +68,25 @@ pub(crate) fn expand_also(
         let moved: HashSet<Name> = outside.iter().map(|one| one.name.clone()).collect();
         let mut rewriter = Rewriter { moved, lanes, fresh };
         rewriter.block(body);
+        without_lanes(body);
     }
     Ok(outside)
+}
+
+/// Iterations that shared no memory now may: one after another.
+fn without_lanes(stmts: &mut [Stmt]) {
+    for stmt in stmts {
+        if let Stmt::For {
+            mode: mode @ LoopMode::Simd,
+            ..
+        } = stmt
+        {
+            *mode = LoopMode::Seq;
+        }
+        stmt.blocks_mut()
+            .into_iter()
+            .for_each(|block| without_lanes(block));
+    }
 }
 
 /// What has to be allocated outside; why that cannot be.
