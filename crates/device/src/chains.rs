@@ -34,7 +34,7 @@ pub(crate) struct Saved {
 
 /// The buffers of a chain's body that more than one phase uses.
 pub(crate) fn shared_buffers(body: &[Stmt]) -> HashSet<Name> {
-    let phases = fission(body);
+    let phases = fission(body, &mut |_| Some(())).unwrap_or_default();
     let touched: Vec<Touched> = phases.parts.iter().map(Touched::of).collect();
     let declared = touched.iter().flat_map(|part| &part.declared);
     declared
@@ -52,83 +52,47 @@ pub(crate) fn shared_buffers(body: &[Stmt]) -> HashSet<Name> {
 /// The phases of a chain's body, and what is saved between them; none where a phase changes what an earlier one has bound.
 pub(crate) fn phases(body: &[Stmt], index: &Name, fresh: &mut Fresh) -> Option<(Phases, Vec<Saved>)> {
     let mut saved = Vec::new();
-    let phases = split(body, index, fresh, &mut saved)?;
+    let phases = fission(body, &mut |phases| {
+        phases.sink_variables();
+        phases.save_scalars(index, fresh, &mut saved)
+    })?;
     Some((phases, saved))
 }
 
-/// Blocks and statements by their phase, without looking at names.
-fn fission(stmts: &[Stmt]) -> Phases {
+/// Blocks and statements by their phase. `finish` is told the phases of every block.
+fn fission(stmts: &[Stmt], finish: &mut dyn FnMut(&mut Phases) -> Option<()>) -> Option<Phases> {
     let mut phases = Phases::default();
     let mut now = 0;
     for stmt in stmts {
         match stmt {
+            Stmt::If {
+                condition,
+                then,
+                otherwise,
+            } if waits(stmt) && has_loop(stmt) => {
+                let (then, otherwise) = (fission(then, finish)?, fission(otherwise, finish)?);
+                for (at, (then, otherwise)) in then.parts.into_iter().zip(otherwise.parts).enumerate() {
+                    let condition = condition.clone();
+                    phases.push(
+                        at,
+                        Stmt::If {
+                            condition,
+                            then,
+                            otherwise,
+                        },
+                    );
+                }
+                now = 2;
+            }
             Stmt::Await { .. } => now = 1,
-            Stmt::If {
-                condition,
-                then,
-                otherwise,
-            } if waits(stmt) && has_loop(stmt) => {
-                let (then, otherwise) = (fission(then), fission(otherwise));
-                for (at, (then, otherwise)) in then.parts.into_iter().zip(otherwise.parts).enumerate() {
-                    phases.push(
-                        at,
-                        Stmt::If {
-                            condition: condition.clone(),
-                            then,
-                            otherwise,
-                        },
-                    );
-                }
-                now = 2;
-            }
+            _ if publishes(stmt) => now = if now == 1 { 2 } else { now },
             _ => {
                 now = now.max(usize::from(waits(stmt)));
-                match publishes(stmt) {
-                    true => now = if now == 1 { 2 } else { now },
-                    false => phases.push(now, without_waiting(stmt)),
-                }
+                phases.push(now, without_waiting(stmt));
             }
         }
     }
-    phases
-}
-
-fn split(stmts: &[Stmt], index: &Name, fresh: &mut Fresh, saved: &mut Vec<Saved>) -> Option<Phases> {
-    let mut phases = Phases::default();
-    let mut now = 0;
-    for stmt in stmts {
-        match stmt {
-            Stmt::If {
-                condition,
-                then,
-                otherwise,
-            } if waits(stmt) && has_loop(stmt) => {
-                let then = split(then, index, fresh, saved)?;
-                let otherwise = split(otherwise, index, fresh, saved)?;
-                for (at, (then, otherwise)) in then.parts.into_iter().zip(otherwise.parts).enumerate() {
-                    phases.push(
-                        at,
-                        Stmt::If {
-                            condition: condition.clone(),
-                            then,
-                            otherwise,
-                        },
-                    );
-                }
-                now = 2;
-            }
-            _ => {
-                let alone = fission(std::slice::from_ref(stmt));
-                now = now.max(usize::from(waits(stmt)));
-                if publishes(stmt) {
-                    now = if now == 1 { 2 } else { now };
-                }
-                phases.extend(now, alone);
-            }
-        }
-    }
-    phases.sink_variables();
-    phases.save_scalars(index, fresh, saved)?;
+    finish(&mut phases)?;
     Some(phases)
 }
 
@@ -138,13 +102,6 @@ impl Phases {
             matches!(&stmt, Stmt::If { then, otherwise, .. } if then.is_empty() && otherwise.is_empty());
         if let Some(part) = self.parts.get_mut(at).filter(|_| !is_empty) {
             part.push(stmt);
-        }
-    }
-
-    /// What is one phase's whatever stands in it.
-    fn extend(&mut self, at: usize, other: Phases) {
-        if let Some(part) = self.parts.get_mut(at) {
-            part.extend(other.parts.into_iter().flatten());
         }
     }
 
@@ -309,7 +266,7 @@ fn has_loop(stmt: &Stmt) -> bool {
 }
 
 /// What comes from an earlier phase is there, and nobody waits for what this one publishes.
-fn without_waiting(stmt: &Stmt) -> Stmt {
+pub(crate) fn without_waiting(stmt: &Stmt) -> Stmt {
     let mut stmt = stmt.clone();
     for block in stmt.blocks_mut() {
         block.retain(|inner| !matches!(inner, Stmt::Await { .. }) && !publishes(inner));

@@ -32,6 +32,7 @@ mod why;
 use almach_base::{Diagnostic, Name, Span, compiler_bug};
 use almach_imp::interface::Entry;
 use almach_imp::naturals::calls;
+use almach_imp::touch::has_kernel;
 use almach_imp::{Access, Checked, Groups, Param, Passing, Proc, Program, Stmt, Transfer, check};
 use split::Splitter;
 use std::collections::{HashMap, HashSet};
@@ -217,11 +218,4 @@ fn copies_called(procs: &[Proc], program: &Program, unit: &Unit<'_>) -> Vec<Proc
         }
     }
     found
-}
-
-fn has_kernel(stmts: &[Stmt]) -> bool {
-    let inner = |stmt: &Stmt| stmt.blocks().into_iter().any(|block| has_kernel(block));
-    stmts
-        .iter()
-        .any(|stmt| matches!(stmt, Stmt::Kernel { .. }) || inner(stmt))
 }

@@ -1,6 +1,6 @@
 //! Blocks of the host, with kernels in them.
 
-use crate::chains::{cells_for, over_chunks, phases, rename, shared_buffers};
+use crate::chains::{cells_for, over_chunks, phases, rename, shared_buffers, without_waiting};
 use crate::expand::{Lanes, expand, expand_also};
 use crate::fills;
 use crate::fresh::Fresh;
@@ -9,7 +9,7 @@ use crate::why::{Why, has_threads, why_not};
 use crate::{Place, Placement, Unit, call_on_host};
 use almach_base::{Name, Span};
 use almach_imp::naturals::calls;
-use almach_imp::{Access, Argument, AtomicStep, Expr, LoopMode, Proc, Stmt, Touched, Transfer, is_column};
+use almach_imp::{Access, Argument, Expr, LoopMode, Proc, Stmt, Touched, Transfer, is_column};
 use almach_value::ScalarType;
 use std::collections::{BTreeMap, HashSet};
 
@@ -382,30 +382,9 @@ pub(crate) fn fresh(stmt: &Stmt) -> Option<Stmt> {
 
 /// A chain, one iteration after the other: what an earlier one publishes is there.
 fn in_order(stmt: &Stmt) -> Stmt {
-    let mut stmt = stmt.clone();
-    if let Stmt::For { mode, body, .. } = &mut stmt {
+    let mut stmt = without_waiting(stmt);
+    if let Stmt::For { mode, .. } = &mut stmt {
         *mode = LoopMode::Seq;
-        without_waiting(body);
     }
     stmt
-}
-
-fn without_waiting(stmts: &mut Vec<Stmt>) {
-    stmts.retain(|stmt| !matches!(stmt, Stmt::Await { .. }));
-    for stmt in stmts {
-        if let Stmt::Atomic {
-            step: AtomicStep::Store(value),
-            buffer,
-            index,
-            ..
-        } = stmt
-        {
-            *stmt = Stmt::Store {
-                buffer: buffer.clone(),
-                index: index.clone(),
-                value: value.clone(),
-            };
-        }
-        stmt.blocks_mut().into_iter().for_each(without_waiting);
-    }
 }

@@ -2,6 +2,7 @@
 //! it can fail.
 
 use almach_base::Name;
+use almach_imp::touch::has_kernel;
 use almach_imp::{Argument, Expr, Groups, Index, Passing, Proc, Stmt, Touched, Transfer, is_column};
 use almach_nat::Atom;
 use almach_value::ScalarType;
@@ -494,13 +495,6 @@ pub fn fails(stmts: &[Stmt], uses: &Uses, known: &HashMap<Name, Traits>) -> bool
         Stmt::If { then, otherwise, .. } => fails(then, uses, known) || fails(otherwise, uses, known),
         _ => false,
     })
-}
-
-fn has_kernel(stmts: &[Stmt]) -> bool {
-    let inner = |stmt: &Stmt| stmt.blocks().into_iter().any(|block| has_kernel(block));
-    stmts
-        .iter()
-        .any(|stmt| matches!(stmt, Stmt::Kernel { .. }) || inner(stmt))
 }
 
 /// Whether a procedure with some trait is called.

@@ -201,3 +201,11 @@ impl Touched {
         }
     }
 }
+
+/// Whether statements start kernels themselves.
+pub fn has_kernel(stmts: &[Stmt]) -> bool {
+    let inner = |stmt: &Stmt| stmt.blocks().into_iter().any(|block| has_kernel(block));
+    stmts
+        .iter()
+        .any(|stmt| matches!(stmt, Stmt::Kernel { .. }) || inner(stmt))
+}
