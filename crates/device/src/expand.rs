@@ -97,7 +97,8 @@ pub(crate) fn plan(body: &[Stmt], lanes: Option<Lanes<'_>>) -> Result<Vec<Outsid
 fn plan_also(body: &[Stmt], lanes: Option<Lanes<'_>>, shared: &HashSet<Name>) -> Result<Vec<Outside>, Why> {
     let mut own: BTreeMap<Name, Own> = BTreeMap::new();
     collect(body, &mut own);
-    let bound = Touched::of(body).bound;
+    let inside = Touched::of(body);
+    let changes = |var: &Name| inside.bound.contains_key(var) || inside.assigned.contains(var);
     let mut outside = Vec::new();
     for (name, found) in own {
         let Some(ty) = found.ty else { continue };
@@ -114,7 +115,7 @@ fn plan_also(body: &[Stmt], lanes: Option<Lanes<'_>>, shared: &HashSet<Name>) ->
         if is_small && found.at_home && !shared.contains(&name) {
             continue;
         }
-        if size.free_vars().any(|var| bound.contains_key(var)) {
+        if size.free_vars().any(changes) {
             return Err(Why::VaryingSize(name));
         }
         let size = match lanes {

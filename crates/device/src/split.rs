@@ -116,6 +116,9 @@ impl<'a> Splitter<'a> {
             self.parallel(&parallel, out);
             return;
         }
+        if !task.takes(stmt) {
+            self.flush(task, rest, out);
+        }
         match task.is_empty() && Touched::of([stmt]).cells.is_empty() {
             true => out.push(stmt.clone()),
             false => task.push(stmt.clone()),
@@ -336,7 +339,10 @@ impl<'a> Splitter<'a> {
         let alone = std::slice::from_ref(stmt);
         let why = why_not(alone)
             .or_else(|| crate::expand::plan(alone, None).err())
-            .unwrap_or(Why::Moves(Name::from("")));
+            .unwrap_or_else(|| {
+                let moved = Touched::of(alone).moved.into_iter().next();
+                Why::Moves(moved.unwrap_or_else(|| Name::from("memory")))
+            });
         self.fetched(stmt, why, out);
     }
 

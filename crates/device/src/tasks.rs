@@ -40,6 +40,13 @@ impl Task {
         self.touched = Touched::of(&self.stmts);
     }
 
+    /// Whether a statement can join: memory that it needs has a size that is known before.
+    pub(crate) fn takes(&self, stmt: &Stmt) -> bool {
+        let mut all = self.stmts.clone();
+        all.push(stmt.clone());
+        expand::plan(&all, None).is_ok()
+    }
+
     pub(crate) fn push_behind(&mut self, stmt: Stmt) {
         self.after.push(stmt);
     }

@@ -226,3 +226,47 @@ proc main(n: i64, xs: read f32, out: write f32) {
 ";
     assert_eq!(placed(text).imp.program().to_string(), text);
 }
+
+#[test]
+fn memory_of_a_size_that_a_kernel_computes_waits_for_it() {
+    becomes(
+        "
+proc main(n: i64, xs: read i64, out: write i64) {
+  par for i < n {
+    out[i] = xs[i]
+  }
+  let m: i64 = xs[0]
+  for j < n {
+    buffer tmp: i64
+    alloc tmp[m]
+    tmp[0] = xs[j]
+    out[j] = tmp[0]
+    free tmp
+  }
+}
+",
+        expect![[r#"
+            proc main(n: i64, xs: read i64, out: write i64) {
+              kernel main_1 {
+                par for i < n {
+                  out[i] = xs[i]
+                }
+              }
+              var m: i64
+              kernel main_2 {
+                m = xs[0]
+              }
+              buffer tmp: global i64
+              alloc tmp[m]
+              fresh tmp
+              kernel main_3 {
+                for j < n {
+                  tmp[0] = xs[j]
+                  out[j] = tmp[0]
+                }
+              }
+              free tmp
+            }
+        "#]],
+    );
+}
