@@ -137,6 +137,7 @@ fn machines(program: &Program) -> Vec<Machine> {
         program.interpreter().unwrap(),
         program.compile(&Settings::new(Target::C)).unwrap(),
         program.compile(&Settings::new(Target::OpenMp)).unwrap(),
+        program.compile(&Settings::new(Target::OpenCl)).unwrap(),
     ]
 }
 

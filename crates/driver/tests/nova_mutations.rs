@@ -49,7 +49,7 @@ fn check(text: &str) {
 /// What is right goes on to C.
 fn compiled(front: &Front) -> Result<(), Vec<Diagnostic>> {
     let core = front.core()?;
-    for target in [Target::C, Target::OpenMp] {
+    for target in [Target::C, Target::OpenMp, Target::OpenCl] {
         let strategy = back::strategy(core.clone(), back::machine(target))?;
         let entries: Vec<&Entry> = strategy.entries.iter().collect();
         let lowered = back::lowered(&strategy, &entries)?;

@@ -9,13 +9,15 @@ use crate::program::{self, Program};
 use crate::terminal::{self, Style};
 use crate::times::Times;
 use almach_base::codes::cli as codes;
+use almach_base::codes::concreteness::NOT_COMPILED_YET;
 use almach_base::{Diagnostic, Name, SourceMap, compiler_bug, render};
-use almach_core::check::Checked;
+use almach_core::check::{Checked, check};
 use almach_core::{Entry, Program as Core};
-use almach_driver::tests::{TestCall, calls};
+use almach_driver::tests::{OutsideCall, TestCall, calls};
 use almach_driver::{Loaded, front};
 use almach_syntax::ast::Expectation;
 use almach_value::{Extent, Value, approximately_equal, parse, print, same};
+use std::collections::HashMap;
 use std::path::Path;
 
 #[derive(Default)]
@@ -85,7 +87,7 @@ fn file(path: &Path, settings: &RunSettings, style: Style, tally: &mut Tally) {
         && !together.has_errors()
         && let Ok(core) = together.core()
     {
-        let suite = Suite::new(Program::Source(together), core, settings, style);
+        let suite = Suite::new(Program::Source(together), core, &tests, settings, style);
         tests.iter().for_each(|test| suite.one(test, tally));
         return;
     }
@@ -112,7 +114,8 @@ fn alone(loaded: &Loaded, test: &TestCall, settings: &RunSettings, style: Style,
         None
     };
     if let Some(core) = core {
-        return Suite::new(Program::Source(front), core, settings, style).one(test, tally);
+        let tests = std::slice::from_ref(test);
+        return Suite::new(Program::Source(front), core, tests, settings, style).one(test, tally);
     }
     let text = render::to_text(&problems, &front.sources, render::Style::Plain);
     match &test.test.expected {
@@ -128,27 +131,37 @@ fn alone(loaded: &Loaded, test: &TestCall, settings: &RunSettings, style: Style,
 struct Suite {
     program: Program,
     core: Checked<Core>,
-    /// The entries of tests that the back end can run.
+    /// Tests that call an entry point with values, by name.
+    from_outside: HashMap<Name, OutsideCall>,
+    /// The entries that the back end can run.
     entries: Vec<Name>,
     machine: Result<Machine, Diagnostic>,
     style: Style,
 }
 
 impl Suite {
-    fn new(program: Program, core: Checked<Core>, settings: &RunSettings, style: Style) -> Suite {
-        let (entries, machine) = match runnable(&core, core.entries.iter().collect(), settings) {
-            Ok(entries) => (
-                entries.iter().map(|entry| entry.name.clone()).collect(),
-                Machine::new(&program, &core, &entries, settings.clone(), &mut Times::new()),
-            ),
-            Err(problem) => (
+    fn new(
+        program: Program,
+        core: Checked<Core>,
+        tests: &[TestCall],
+        settings: &RunSettings,
+        style: Style,
+    ) -> Suite {
+        let from_outside: HashMap<Name, OutsideCall> = tests
+            .iter()
+            .filter_map(|test| Some((test.entry.clone(), test.from_outside(&core.entries)?)))
+            .collect();
+        let (entries, machine) = match without(&core, &from_outside) {
+            Ok(core) => compiled(&program, &core, settings),
+            Err(bug) => (
                 core.entries.iter().map(|entry| entry.name.clone()).collect(),
-                Err(problem),
+                Err(bug),
             ),
         };
         Suite {
             program,
             core,
+            from_outside,
             entries,
             machine,
             style,
@@ -156,7 +169,7 @@ impl Suite {
     }
 
     fn one(&self, test: &TestCall, tally: &mut Tally) {
-        if !self.entries.contains(&test.entry) {
+        if !self.entries.contains(self.called(test)) {
             tally.skipped += 1;
             return;
         }
@@ -169,11 +182,22 @@ impl Suite {
         }
     }
 
+    /// The entry point that a test calls.
+    fn called<'a>(&'a self, test: &'a TestCall) -> &'a Name {
+        self.from_outside
+            .get(&test.entry)
+            .map_or(&test.entry, |call| &call.entry)
+    }
+
     /// What is wrong with a test, if anything.
     fn problem(&self, test: &TestCall) -> Option<Diagnostic> {
-        let entry = self.core.entries.iter().find(|entry| entry.name == test.entry);
+        let name = self.called(test);
+        let args = self.from_outside.get(&test.entry).map(|call| call.args.clone());
+        let entry = self.core.entries.iter().find(|entry| entry.name == *name);
         match (&self.machine, entry) {
-            (Ok(machine), Some(entry)) => self.judge(entry, test, machine.call(&entry.name, Vec::new())),
+            (Ok(machine), Some(entry)) => {
+                self.judge(entry, test, machine.call(name, args.unwrap_or_default()))
+            }
             (Err(error), _) => Some(error.clone()),
             (_, None) => Some(compiler_bug(test.test.call_span, "a test has no entry point")),
         }
@@ -208,6 +232,41 @@ impl Suite {
                 .also(test.test.expected_span, "expected an error with this text")
                 .note(format!("the error is: {}", error.title))
         })
+    }
+}
+
+/// A program without the entry points of tests that need none.
+fn without(
+    core: &Checked<Core>,
+    from_outside: &HashMap<Name, OutsideCall>,
+) -> Result<Checked<Core>, Diagnostic> {
+    let entries = core.entries.iter();
+    let program = Core {
+        entries: entries
+            .filter(|entry| !from_outside.contains_key(&entry.name))
+            .cloned()
+            .collect(),
+        ..(**core).clone()
+    };
+    check(program, "tests").map_err(|failure| failure.diagnostic)
+}
+
+/// A program as the back end runs it. Where that does not have what some entry points need, without those.
+fn compiled(
+    program: &Program,
+    core: &Checked<Core>,
+    settings: &RunSettings,
+) -> (Vec<Name>, Result<Machine, Diagnostic>) {
+    let names = |entries: &[&Entry]| entries.iter().map(|entry| entry.name.clone()).collect();
+    let machine =
+        |entries: &[&Entry]| Machine::new(program, core, entries, settings.clone(), &mut Times::new());
+    let all: Vec<&Entry> = core.entries.iter().collect();
+    match machine(&all) {
+        Err(problem) if problem.code == NOT_COMPILED_YET => match runnable(core, all.clone(), settings) {
+            Ok(some) => (names(&some), machine(&some)),
+            Err(problem) => (names(&all), Err(problem)),
+        },
+        done => (names(&all), done),
     }
 }
 
