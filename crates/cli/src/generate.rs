@@ -37,6 +37,23 @@ impl Sizes {
         Ok(sizes)
     }
 
+    /// None larger than that.
+    pub fn at_most(self, most: usize) -> Sizes {
+        let named = self.named.into_iter().map(|(name, size)| (name, size.min(most)));
+        Sizes {
+            default: self.default.min(most),
+            named: named.collect(),
+        }
+    }
+
+    /// Whether the text of an option gives a size for a name.
+    pub fn gives(text: &str, name: &str) -> bool {
+        text.split(',').any(|part| match part.split_once('=') {
+            Some((given, _)) => given.trim() == name,
+            None => true,
+        })
+    }
+
     fn of(&self, dim: &DimType) -> usize {
         match dim {
             DimType::Known(size) => usize::try_from(*size).unwrap_or(0),

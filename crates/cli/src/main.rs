@@ -10,6 +10,7 @@ mod files;
 mod generate;
 mod links;
 mod machine;
+mod measured;
 mod native;
 mod options;
 mod outside;

@@ -42,6 +42,8 @@ pub enum Command {
     Build(BuildOptions),
     /// Time entry points on given or generated inputs
     Bench(BenchOptions),
+    /// Search for the fastest way to run an entry point, and write it as source
+    Tune(TuneOptions),
     /// Format source files in place
     Fmt(FmtOptions),
     /// Print any stage of the compiler as text
@@ -251,6 +253,57 @@ pub struct BenchOptions {
     pub link: Vec<String>,
     #[command(flatten)]
     pub passes: PassOptions,
+}
+
+#[derive(Args, Debug)]
+pub struct TuneOptions {
+    pub file: PathBuf,
+    /// Arguments as for `run`; without any, inputs are generated
+    pub args: Vec<String>,
+    /// The entry point (default: main, or the only one)
+    #[arg(long)]
+    pub entry: Option<String>,
+    /// What it is tuned for, and measured on
+    #[arg(long, value_enum, default_value_t = Backend::Openmp)]
+    pub backend: Backend,
+    /// The device of an OpenCL or CUDA back end: its number, or a part of its name (default: the first GPU)
+    #[arg(long)]
+    pub device: Option<String>,
+    /// The sizes of generated inputs: `n=100,m=20`, or one number for all
+    #[arg(long)]
+    pub size: Option<String>,
+    /// How variants are found
+    #[arg(long, value_enum, default_value_t = Search::Both)]
+    pub search: Search,
+    /// How many variants are compiled and measured; the heuristic search looks at eight times as many
+    #[arg(long, default_value_t = 40)]
+    pub budget: usize,
+    /// How many timed runs of each, at most
+    #[arg(long, default_value_t = 10)]
+    pub runs: usize,
+    /// The seed of the search and of generated inputs
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Write the fastest as Almach source
+    #[arg(short, long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Draw the distribution of times
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// A C file, an object, a library, or the name of a library of the system, that defines foreign functions
+    #[arg(long, value_name = "FILE.c|LIB")]
+    pub link: Vec<String>,
+}
+
+/// How variants of a program are found (Lin, section 6.2).
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub enum Search {
+    /// From better to better, by an estimate of their time
+    Heuristic,
+    /// At random
+    Random,
+    /// Half of the budget each
+    Both,
 }
 
 #[derive(Args, Debug)]

@@ -300,6 +300,90 @@ fn bench_prints_a_table() {
     );
 }
 
+#[test]
+fn tune_finds_something_faster_to_write_and_says_what() {
+    let folder = Folder::new();
+    // Stored columns are read in their order: any variant that lets the usual tiles be is as good.
+    let program = "entry main [n] [k] [m] (a: [n][k]f64) (b: [k][m]f64): [n][m]f64 =
+  map (\\row -> map (\\column -> reduce (+) 0 (map (*) row column)) (transpose b)) a
+";
+    folder.write("mm.alm", program.as_bytes());
+    let args = [
+        "tune",
+        "mm.alm",
+        "--size",
+        "n=40,k=30,m=50",
+        "--backend",
+        "c",
+        "--budget",
+        "6",
+        "--runs",
+        "2",
+        "--out",
+        "best.alm",
+        "--svg",
+        "best.svg",
+    ];
+    let said = output(&folder, &args);
+    assert!(
+        said.contains("measured on C") && said.contains("0 wrong"),
+        "{said}"
+    );
+    assert!(said.contains("found by") && said.contains("default"), "{said}");
+    assert!(said.contains("times of variants of `main` of mm.alm"), "{said}");
+    assert!(
+        said.contains("wrote best.alm") && said.contains("wrote best.svg"),
+        "{said}"
+    );
+    let best = std::fs::read_to_string(folder.path().join("best.alm")).unwrap();
+    assert!(
+        best.starts_with("-- `main` of mm.alm, tuned at sizes n=40,k=30,m=50"),
+        "{best}"
+    );
+    let run = [
+        "run",
+        "best.alm",
+        "[[1, 2], [3, 4]]",
+        "[[5, 6], [7, 8]]",
+        "--backend",
+        "c",
+    ];
+    assert_eq!(output(&folder, &run), "[[19.0, 22.0], [43.0, 50.0]]\n");
+    assert!(
+        std::fs::read_to_string(folder.path().join("best.svg"))
+            .unwrap()
+            .starts_with("<svg")
+    );
+}
+
+#[test]
+fn tune_measures_given_arguments_by_one_search_alone() {
+    let folder = Folder::new();
+    for search in ["heuristic", "random"] {
+        let args = [
+            "tune",
+            &example("dot.alm"),
+            "[1, 2, 3, 4]",
+            "[5, 6, 7, 8]",
+            "--backend",
+            "c",
+            "--budget",
+            "3",
+            "--runs",
+            "1",
+            "--search",
+            search,
+        ];
+        let said = output(&folder, &args);
+        let other = if search == "random" {
+            "heuristic  "
+        } else {
+            "random  "
+        };
+        assert!(said.contains("default") && !said.contains(other), "{said}");
+    }
+}
+
 const CALLER: &str = r#"
 #include "twice.h"
 #include <stdio.h>

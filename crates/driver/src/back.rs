@@ -7,13 +7,13 @@ use almach_emit::{CSource, Export, Options, emit_c};
 use almach_lower::lower;
 use almach_mem::{Annotated, passes};
 use almach_rewrite::{Log, pipelines, run_to_fixed_point};
-use almach_strategy::{Chosen, choose_without};
+use almach_strategy::{Chosen, choose_with};
 
 pub use almach_emit::{Accounting, Target};
 pub use almach_lower::Lowered;
 pub use almach_rewrite::Pass;
 pub use almach_rewrite::pipelines::{ALL as PASSES, STANDARD, Without};
-pub use almach_strategy::{Choice, Decision, Machine};
+pub use almach_strategy::{Asked, Choice, Decision, Machine, Question, Tactics, Topic};
 
 /// The rewrites of every program, in the order they first run.
 pub fn pass_order() -> Vec<&'static Pass> {
@@ -73,21 +73,47 @@ pub fn chosen_without(
     machine: Machine,
     without: Without,
 ) -> Result<Checked<Program>, Vec<Diagnostic>> {
-    decided(rewritten, machine, without).map(|(program, _)| program)
+    Ok(decided(rewritten, machine, without, &Tactics::default())?.program)
+}
+
+/// The same, with other answers to what could be decided otherwise; and what was asked.
+pub fn chosen_with(
+    rewritten: Checked<Program>,
+    machine: Machine,
+    without: Without,
+    tactics: &Tactics,
+) -> Result<(Checked<Program>, Vec<Asked>), Vec<Diagnostic>> {
+    let decided = decided(rewritten, machine, without, tactics)?;
+    Ok((decided.program, decided.asked))
+}
+
+struct Decided {
+    program: Checked<Program>,
+    decisions: Vec<Decision>,
+    asked: Vec<Asked>,
 }
 
 fn decided(
     rewritten: Checked<Program>,
     machine: Machine,
     without: Without,
-) -> Result<(Checked<Program>, Vec<Decision>), Vec<Diagnostic>> {
-    let Chosen { program, decisions } =
-        choose_without(rewritten.into_inner(), machine, without).map_err(|diagnostic| vec![*diagnostic])?;
+    tactics: &Tactics,
+) -> Result<Decided, Vec<Diagnostic>> {
+    let Chosen {
+        program,
+        decisions,
+        asked,
+    } = choose_with(rewritten.into_inner(), machine, without, tactics)
+        .map_err(|diagnostic| vec![*diagnostic])?;
     let program = check(program, "strategy")
         // What was written is tidied as what a user writes is: a strategy program that comes back as source stays what it is.
         .and_then(|program| standard(program, without, &mut Log::default()))
         .map_err(|failure| vec![failure.diagnostic])?;
-    Ok((program, decisions))
+    Ok(Decided {
+        program,
+        decisions,
+        asked,
+    })
 }
 
 /// A strategy program with the story of how it came about.
@@ -104,7 +130,9 @@ pub fn explained_strategy(core: Checked<Program>, machine: Machine) -> Result<Ex
     let mut rewrites = Log::default();
     let rewritten =
         standard(core, Without::default(), &mut rewrites).map_err(|failure| vec![failure.diagnostic])?;
-    let (program, decisions) = decided(rewritten, machine, Without::default())?;
+    let Decided {
+        program, decisions, ..
+    } = decided(rewritten, machine, Without::default(), &Tactics::default())?;
     Ok(Explained {
         program,
         rewrites,

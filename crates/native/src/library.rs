@@ -8,6 +8,7 @@ use almach_imp::{Param, Passing};
 use almach_value::{Buffer, Scalar, ScalarType, with_buffer};
 use std::ffi::{CString, c_int, c_void};
 use std::path::Path;
+use std::time::Instant;
 
 /// A library with the description of what is in it.
 pub struct Library {
@@ -100,21 +101,44 @@ impl Library {
 
     /// Calls an exported procedure. An error of the program is the diagnostic that an interpreter gives for it.
     pub fn call(&mut self, proc: &str, arguments: Vec<Argument<'_>>) -> Native<Vec<Output>> {
-        let Some(exported) = self
-            .interface
-            .procs
-            .iter()
-            .find(|exported| &*exported.proc == proc)
-        else {
-            return Err(bug(format!("the library has no procedure `{proc}`")));
-        };
+        let exported = self.exported(proc)?;
+        let symbol = exported.call_symbol.clone();
         let mut slots = slots(exported, arguments)?;
         let mut cells: Vec<*mut c_void> = slots.iter_mut().map(Slot::cell).collect();
-        match self.loaded.call(&exported.call_symbol, &mut cells) {
+        match self.loaded.call(&symbol, &mut cells) {
             Ok(0) => Ok(self.outputs(slots)),
             Ok(_) => Err(self.failure()),
             Err(why) => Err(bug(format!("a compiled procedure is missing: {why}"))),
         }
+    }
+
+    /// Seconds that a call takes, without what happens to its results. They are given back.
+    pub fn time(&mut self, proc: &str, arguments: Vec<Argument<'_>>) -> Native<f64> {
+        let exported = self.exported(proc)?;
+        let mut slots = slots(exported, arguments)?;
+        let symbol = exported.call_symbol.clone();
+        let mut cells: Vec<*mut c_void> = slots.iter_mut().map(Slot::cell).collect();
+        let start = Instant::now();
+        let status = self.loaded.call(&symbol, &mut cells);
+        let seconds = start.elapsed().as_secs_f64();
+        match status {
+            Ok(0) => {
+                for slot in &slots {
+                    if let Slot::Owned { data, .. } = slot {
+                        drop(self.loaded.block(*data));
+                    }
+                }
+                Ok(seconds)
+            }
+            Ok(_) => Err(self.failure()),
+            Err(why) => Err(bug(format!("a compiled procedure is missing: {why}"))),
+        }
+    }
+
+    fn exported(&self, proc: &str) -> Native<&Exported> {
+        let mut all = self.interface.procs.iter();
+        all.find(|exported| &*exported.proc == proc)
+            .ok_or_else(|| bug(format!("the library has no procedure `{proc}`")))
     }
 
     fn outputs(&self, slots: Vec<Slot>) -> Vec<Output> {

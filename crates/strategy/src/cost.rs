@@ -1,12 +1,10 @@
 //! How much work a function is, roughly, and whether it is straight-line code on scalars.
 
+use crate::weights::{UNKNOWN, binary, unary};
 use almach_core::{Atom, Body, Dim, Exp, Lambda, LoopForm, Op, Type};
 use almach_prim::Prim;
 use almach_rewrite::facts::Facts;
-use almach_value::{BinOp, Scalar, UnOp};
-
-/// What an operation over an array of unknown size, a loop or a call is taken to repeat.
-const UNKNOWN: u64 = 256;
+use almach_value::Scalar;
 
 /// Scalar operations that a body does, roughly.
 pub(crate) fn of_body(body: &Body, facts: &Facts) -> u64 {
@@ -46,22 +44,6 @@ fn of_exp(exp: &Exp, facts: &Facts) -> u64 {
 fn constant(bound: &Scalar) -> u64 {
     let value = bound.as_integer().unwrap_or(0);
     u64::try_from(value).unwrap_or(0)
-}
-
-fn unary(op: UnOp) -> u64 {
-    match op {
-        UnOp::Sqrt | UnOp::Rsqrt => 4,
-        op if op.is_transcendental() => 16,
-        _ => 1,
-    }
-}
-
-fn binary(op: BinOp) -> u64 {
-    match op {
-        BinOp::Div | BinOp::Rem => 4,
-        BinOp::Pow | BinOp::Atan2 | BinOp::Hypot => 16,
-        _ => 1,
-    }
 }
 
 fn of_op(op: &Op, facts: &Facts) -> u64 {

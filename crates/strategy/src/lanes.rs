@@ -17,7 +17,7 @@ use crate::cost::is_scalars;
 use crate::operator::Operator;
 use crate::reductions::Reduction;
 use crate::write::{Definitions, at_level, int, view};
-use crate::{Around, Choice, Chooser, Machine};
+use crate::{Around, Choice, Chooser, Machine, Topic};
 use almach_base::Span;
 use almach_core::build::op as plain_op;
 use almach_core::typing::Typed;
@@ -65,10 +65,26 @@ impl Chooser {
         }
         let lanes = VECTOR / operator.largest() as i64;
         let components = operator.components() as i64;
-        let mut accumulators = 4;
+        let mut accumulators = match self.ask(reduction.span, Topic::Accumulators, 5) {
+            0 => 4,
+            1 => 1,
+            2 => 2,
+            3 => 8,
+            _ => {
+                self.decide(
+                    reduction.span,
+                    reduction.operation,
+                    Choice::InOrder,
+                    "it was asked for",
+                );
+                return None;
+            }
+        };
+        // The limits are those of the usual number.
+        let asked_for = accumulators == 8;
         let too_many =
             |accumulators: i64| accumulators * components > REGISTERS || accumulators * lanes > WIDTH;
-        while accumulators > 1 && too_many(accumulators) {
+        while accumulators > 1 && !asked_for && too_many(accumulators) {
             accumulators /= 2;
         }
         let (size, _) = self.array_type(array)?;

@@ -11,7 +11,8 @@
 
 use crate::producers::Plan;
 use crate::streams::Streams;
-use crate::{Around, Choice, Chooser, Decision, Fusion, cost};
+use crate::weights::WORTH_THREADS;
+use crate::{Around, Choice, Chooser, Decision, Fusion, Topic, cost};
 use almach_base::Span;
 use almach_core::build::{enter_loop, enter_params};
 use almach_core::typing::Typed;
@@ -19,9 +20,6 @@ use almach_core::{Arm, Atom, Body, Dim, Exp, Lambda, Loop, LoopForm, Op, Stmt, T
 use almach_prim::{Effect, Level, Prim, TakesLevel};
 use almach_rewrite::facts::is_fixed;
 use std::collections::HashMap;
-
-/// Work below which starting threads costs more than it brings, in scalar operations.
-pub(crate) const WORTH_THREADS: u64 = 1 << 15;
 
 impl Chooser {
     pub(crate) fn body(&mut self, body: &Body, around: Around) -> Typed<Body> {
@@ -56,13 +54,15 @@ impl Chooser {
             }
             Exp::Op(op) => {
                 if around != Around::Lane {
-                    if let Some(product) = self.product(op) {
+                    if let Some(product) = self.product(op, stmt.span) {
                         return self.tiled(stmt, &product, around);
                     }
-                    if let Some(nest) = self.column_nest(op) {
+                    if let Some(nest) = self.column_nest(op)
+                        && self.is_usual(stmt.span, Topic::Interchange)
+                    {
                         return self.interchanged(stmt, &nest, around);
                     }
-                    if let Some(work) = self.transposition(op) {
+                    if let Some(work) = self.transposition(op, stmt.span) {
                         return self.transposed_in_tiles(stmt, &work, around);
                     }
                 }
@@ -155,7 +155,10 @@ impl Chooser {
                 "its level or effect is written in the program",
             );
             if op.annotation.level.is_none() && takes_level(op) {
-                let level = around.level();
+                let level = match (op.prim, op.annotation.effect) {
+                    (Prim::Map, Some(Effect::Eager)) => self.own_level(op, span, around).0,
+                    _ => around.level(),
+                };
                 let free = self.written.fit_inside(level, op) && !self.rolls(op);
                 chosen.annotation.level = Some(match free {
                     true => level,
@@ -163,7 +166,7 @@ impl Chooser {
                 });
             }
         } else if takes_level(op) {
-            let (level, reason) = self.level(op, around);
+            let (level, reason) = self.level(op, span, around);
             chosen.annotation.level = Some(level);
             if !op.functions.is_empty() || matches!(op.prim, Prim::Gather | Prim::Scatter | Prim::Permute) {
                 self.decide(span, op.prim, Choice::Level(level), reason);
@@ -192,8 +195,8 @@ impl Chooser {
     }
 
     /// The level of an operation without one, and why.
-    fn level(&self, op: &Op, around: Around) -> (Level, &'static str) {
-        match self.own_level(op, around) {
+    fn level(&self, op: &Op, span: Span, around: Around) -> (Level, &'static str) {
+        match self.own_level(op, span, around) {
             (level, _) if !self.written.fit_inside(level, op) => (
                 Level::Seq,
                 "the level of an operation inside it is written, and runs on its own",
@@ -203,12 +206,14 @@ impl Chooser {
     }
 
     /// The level that suits the operation itself.
-    fn own_level(&self, op: &Op, around: Around) -> (Level, &'static str) {
+    fn own_level(&self, op: &Op, span: Span, around: Around) -> (Level, &'static str) {
         let simple = |function: &Lambda| cost::is_simple(function, &self.facts);
         let on_lanes = op.prim == Prim::Map && op.functions.iter().all(simple);
         let one_worker = match on_lanes {
-            true => (Level::Vec, "its function is straight-line code on scalars"),
-            false => (Level::Seq, "all threads have other work here"),
+            true if self.is_usual(span, Topic::Level) => {
+                (Level::Vec, "its function is straight-line code on scalars")
+            }
+            _ => (Level::Seq, "all threads have other work here"),
         };
         match (around, self.constant_work(op)) {
             (Around::Nothing, Some((size, _))) if size < 16 && holds_parallel(op) => (
@@ -219,6 +224,9 @@ impl Chooser {
                 true => (Level::Vec, "it is too little work for threads"),
                 false => (Level::Seq, "it is too little work for threads"),
             },
+            (Around::Nothing, _) if holds_parallel(op) && !self.is_usual(span, Topic::Level) => {
+                (Level::Seq, "what is inside it can use all threads")
+            }
             (Around::Nothing, _) => (Level::Par, "it is the outermost parallel operation"),
             (Around::Parallel, _) => one_worker,
             (Around::Lane, _) => (Level::Seq, "it runs on one lane"),

@@ -23,6 +23,7 @@
 //! - [`interchange`](mod@interchange): rows on the outside, where an access would stride.
 //! - [`products`](mod@products): tiles, where every row meets every column. [`transposition`](mod@transposition): tiles, where rows
 //!   are made of columns.
+//! - [`tactics`](mod@tactics): what these rules could have done otherwise, for a search.
 //! - [`operator`](mod@operator): which operators may be reordered. [`cost`](mod@cost): how much work a function is.
 
 mod calls;
@@ -42,11 +43,14 @@ mod reductions;
 mod same_copies;
 mod sources;
 mod streams;
+mod tactics;
 mod transposition;
+pub mod weights;
 mod write;
 mod written;
 
 pub use decision::{Choice, Decision};
+pub use tactics::{Asked, Question, Tactics, Topic};
 
 use almach_base::{Diagnostic, Span, compiler_bug};
 use almach_core::build::Builder;
@@ -58,7 +62,8 @@ use almach_rewrite::facts::Facts;
 use almach_rewrite::pipelines::Without;
 use almach_rewrite::{Log, Pass, constant_folding, copy_propagation, cse, dead_code, fusion};
 use calls::Variants;
-use std::collections::{HashMap, HashSet};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use written::WrittenLevels;
 
 /// What runs the program.
@@ -76,6 +81,8 @@ pub struct Chosen {
     pub program: Program,
     /// In the order of the operations in each function.
     pub decisions: Vec<Decision>,
+    /// What could have been decided otherwise, in the order of places.
+    pub asked: Vec<Asked>,
 }
 
 /// Copies that the rewrites leave, and what they have no use for.
@@ -98,12 +105,22 @@ pub fn choose_without(
     machine: Machine,
     without: Without,
 ) -> Result<Chosen, Box<Diagnostic>> {
+    choose_with(program, machine, without, &Tactics::default())
+}
+
+/// The same, with other answers to what could be decided otherwise.
+pub fn choose_with(
+    program: Program,
+    machine: Machine,
+    without: Without,
+    tactics: &Tactics,
+) -> Result<Chosen, Box<Diagnostic>> {
     let program = recursion::in_order(program);
     let fusion = match without.has(&fusion::PASS) {
         true => Fusion::Off,
         false => Fusion::On,
     };
-    let chosen = chosen(&program, machine, fusion).map_err(|error| {
+    let chosen = chosen(&program, machine, fusion, tactics).map_err(|error| {
         let text = format!("choosing a strategy: {}", error.message);
         Box::new(compiler_bug(Span::NONE, text))
     })?;
@@ -113,10 +130,17 @@ pub fn choose_without(
     Ok(Chosen { program, ..chosen })
 }
 
-fn chosen(program: &Program, machine: Machine, fusion: Fusion) -> Result<Chosen, TypeError> {
+fn chosen(
+    program: &Program,
+    machine: Machine,
+    fusion: Fusion,
+    tactics: &Tactics,
+) -> Result<Chosen, TypeError> {
     let mut chooser = Chooser {
         machine,
         fusion,
+        tactics: tactics.clone(),
+        asked: RefCell::default(),
         facts: Facts::of(program),
         builder: Builder::for_program(program),
         uses: UseCounts::default(),
@@ -134,7 +158,12 @@ fn chosen(program: &Program, machine: Machine, fusion: Fusion) -> Result<Chosen,
             decisions.push(decision);
         }
     }
-    Ok(Chosen { program, decisions })
+    let asked = chooser.asked.into_inner().into_values().collect();
+    Ok(Chosen {
+        program,
+        decisions,
+        asked,
+    })
 }
 
 /// What an operation stands in.
@@ -184,6 +213,9 @@ enum Fusion {
 pub(crate) struct Chooser {
     machine: Machine,
     fusion: Fusion,
+    tactics: Tactics,
+    /// What was asked so far: also by those that only look.
+    asked: RefCell<BTreeMap<Question, Asked>>,
     /// About the program before strategies.
     facts: Facts,
     builder: Builder,

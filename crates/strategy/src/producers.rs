@@ -10,7 +10,7 @@
 //! This file finds the chains; `reductions` writes them. A chain has one use at every link, holds nothing that is fixed or
 //! prints, and moves no failure: where a producer can fail, nothing that it is moved over can, nor can the operator.
 
-use crate::Chooser;
+use crate::{Chooser, Topic};
 use almach_core::{Atom, Body, Exp, Op, Pattern, Stmt, Var};
 use almach_prim::Prim;
 use std::collections::{HashMap, HashSet};
@@ -78,6 +78,9 @@ impl Chooser {
                 break;
             }
             let Some(next) = self.input(stmt) else { break };
+            if !self.is_usual(stmt.span, Topic::Fusion) {
+                break;
+            }
             chain.push(found);
             match next {
                 Input::One(atom) => wanted = atom,

@@ -17,7 +17,7 @@
 use crate::interchange::Nest;
 use crate::reductions::Reduction;
 use crate::write::{at_level, int, levelled, view};
-use crate::{Around, Choice, Chooser};
+use crate::{Around, Choice, Chooser, Topic};
 use almach_base::Span;
 use almach_core::build::{enter_params, op as plain_op};
 use almach_core::typing::Typed;
@@ -25,20 +25,35 @@ use almach_core::{Atom, Dim, Exp, Lambda, Op, Stmt, Type};
 use almach_prim::{Level, Prim};
 use almach_rewrite::facts::is_fixed;
 
-/// Rows that share the columns of a tile while those are in the cache.
-const SHARED: i64 = 64;
+/// The shape of tiles.
+#[derive(Clone, Copy)]
+struct Tile {
+    rows: i64,
+    /// Of a row of the tile.
+    bytes: i64,
+    /// Rows that share the columns of a tile while those are in the cache: a multiple of the rows of a tile.
+    shared: i64,
+}
 
-/// Rows of a tile.
-const ROWS: i64 = 4;
+/// The usual tiles, and others ([`Topic::Tiles`] has their names).
+const TILES: [Tile; 5] = [
+    tile(4, 256, 64),
+    tile(4, 128, 64),
+    tile(8, 128, 64),
+    tile(2, 512, 64),
+    tile(4, 256, 16),
+];
 
-/// Bytes of a row of a tile.
-const TILE_BYTES: i64 = 256;
+const fn tile(rows: i64, bytes: i64, shared: i64) -> Tile {
+    Tile { rows, bytes, shared }
+}
 
 /// A map over rows, each combined with all columns of another matrix.
 pub(crate) struct Product<'o> {
     function: &'o Lambda,
     rows: &'o Atom,
     nest: Nest<'o>,
+    tile: Tile,
     /// The columns of a tile.
     width: i64,
 }
@@ -49,12 +64,13 @@ struct Meeting<'r> {
     /// Which of the arrays that feed it is the column.
     column: usize,
     initial: &'r Atom,
+    tile: Tile,
     width: i64,
 }
 
 impl Chooser {
-    /// Whether an operation is such a map.
-    pub(crate) fn product<'o>(&self, op: &'o Op) -> Option<Product<'o>> {
+    /// Whether an operation is such a map, and is done in tiles.
+    pub(crate) fn product<'o>(&self, op: &'o Op, span: Span) -> Option<Product<'o>> {
         let ([function], [rows]) = (op.functions.as_slice(), op.args.as_slice()) else {
             return None;
         };
@@ -88,12 +104,18 @@ impl Chooser {
         let Type::Scalar(scalar) = &**element else {
             return None;
         };
-        let width = TILE_BYTES / scalar.bytes() as i64;
-        meets.then_some(Product {
+        if !meets {
+            return None;
+        }
+        // One answer more than there are tiles: none.
+        let answer = self.ask(span, Topic::Tiles, TILES.len() as u32 + 1);
+        let tile = *TILES.get(answer as usize)?;
+        Some(Product {
             function,
             rows,
             nest,
-            width,
+            tile,
+            width: tile.bytes / scalar.bytes() as i64,
         })
     }
 
@@ -118,10 +140,12 @@ impl Chooser {
             reduction: &reduction,
             column: column.unwrap_or(0),
             initial,
+            tile: product.tile,
             width: product.width,
         };
-        let (shared, rest) = self.multiple_of(product.rows, SHARED, span)?;
-        let groups = self.bind(view(Prim::Split, vec![int(SHARED), shared]), "groups", span)?;
+        let together = product.tile.shared;
+        let (shared, rest) = self.multiple_of(product.rows, together, span)?;
+        let groups = self.bind(view(Prim::Split, vec![int(together), shared]), "groups", span)?;
         let columns = view(Prim::Transpose, vec![product.nest.rows().clone()]);
         let columns = self.bind(levelled(columns), "columns", span)?;
         let (whole, narrow) = self.multiple_of(&columns, product.width, span)?;
@@ -194,7 +218,8 @@ impl Chooser {
         narrow: &Atom,
         span: Span,
     ) -> Typed<Atom> {
-        let blocks = self.bind(view(Prim::Split, vec![int(ROWS), rows.clone()]), "blocks", span)?;
+        let height = int(meeting.tile.rows);
+        let blocks = self.bind(view(Prim::Split, vec![height, rows.clone()]), "blocks", span)?;
         let (Some((_, tile)), Some((_, row))) = (self.array_type(tiles), self.array_type(rows)) else {
             return Ok(rows.clone());
         };
@@ -250,7 +275,7 @@ impl Chooser {
             |count: i64, value: Atom| at_level(Prim::Replicate, Level::Seq, vec![], vec![int(count), value]);
         let start = self.bind(fill(meeting.width, meeting.initial.clone()), "start", span)?;
         let sums_type = self.builder.type_of(&start)?;
-        let start = self.bind(fill(ROWS, start), "start", span)?;
+        let start = self.bind(fill(meeting.tile.rows, start), "start", span)?;
         let (Some((_, step)), state) = (self.array_type(steps), self.builder.type_of(&start)?) else {
             return Ok(start);
         };

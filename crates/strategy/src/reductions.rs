@@ -17,10 +17,10 @@
 //! Guarantees: the same elements in the same order, grouped otherwise; on lanes also reordered, where the operator is
 //! commutative (`lanes`).
 
-use crate::levels::WORTH_THREADS;
 use crate::operator::Operator;
+use crate::weights::WORTH_THREADS;
 use crate::write::{Definitions, at_level, int, view};
-use crate::{Around, Choice, Chooser, cost};
+use crate::{Around, Choice, Chooser, Topic, cost};
 use almach_base::Span;
 use almach_core::build::op as plain_op;
 use almach_core::typing::Typed;
@@ -230,7 +230,12 @@ impl Chooser {
             many => many,
         };
         let share = (CHUNK / weight).max(1);
-        let size = 1i64 << share.ilog2();
+        let exponent = match self.ask(reduction.span, Topic::Chunk, 3) {
+            0 => share.ilog2(),
+            1 => share.ilog2().saturating_sub(2),
+            _ => share.ilog2() + 2,
+        };
+        let size = 1i64 << exponent;
         let reason = format!("about {} scalar operations for each element", reduction.work);
         self.decide(reduction.span, reduction.operation, Choice::Chunks(size), &reason);
         Some(size)

@@ -11,16 +11,14 @@
 //!
 //! Introduces: the effect `S`. Removes: nothing. Guarantees: the same values.
 
-use crate::{Around, Choice, Chooser, cost};
+use crate::weights::LITTLE;
+use crate::{Around, Choice, Chooser, Topic, cost};
 use almach_core::typing::Typed;
 use almach_core::visit::UseCounts;
 use almach_core::{Atom, Body, Exp, Lambda, Op, Stmt, Var};
 use almach_prim::{Annotation, Effect, Level, Prim};
 use almach_rewrite::facts::is_fixed;
 use std::collections::HashMap;
-
-/// Scalar operations that are done again rather than written to memory.
-const LITTLE: u64 = 4;
 
 impl Chooser {
     /// The maps of a body that become views, by their places, each with the operation that reads it.
@@ -41,6 +39,7 @@ impl Chooser {
                 && let Some(consumer) = read_by.get(&value.var)
                 && self.uses.of(&value.var) == 1
                 && (self.is_cheap_map(op) || self.is_gather(op))
+                && self.is_usual(stmt.span, Topic::View)
             {
                 views.insert(at, *consumer);
             }

@@ -11,7 +11,7 @@
 //! Introduces: the effect `S`. Removes: nothing. Guarantees: the same values.
 
 use crate::producers::Plan;
-use crate::{Around, Choice, Chooser, cost};
+use crate::{Around, Choice, Chooser, Topic, cost};
 use almach_core::typing::Typed;
 use almach_core::visit::Vars;
 use almach_core::{Atom, Body, Exp, Op, Stmt, Var};
@@ -92,6 +92,7 @@ impl Chooser {
             && !self.facts.prints(&giver.exp)
             && between.iter().all(|stmt| !mentions(stmt, sizes))
             && (!self.facts.can_fail(&giver.exp) || between.iter().all(|stmt| self.passes_unseen(stmt)))
+            && self.is_usual(giver.span, Topic::Stream)
     }
 
     /// Whether a statement neither fails nor prints, so that nobody can tell what comes before it.

@@ -14,7 +14,7 @@
 //! same elements; nothing that can fail is moved.
 
 use crate::write::{at_level, int, levelled, view};
-use crate::{Around, Choice, Chooser, cost};
+use crate::{Around, Choice, Chooser, Topic, cost};
 use almach_base::Span;
 use almach_core::typing::Typed;
 use almach_core::visit::{Vars, fresh_lambda};
@@ -22,8 +22,8 @@ use almach_core::{Atom, Dim, Exp, Lambda, Op, Stmt, Type};
 use almach_prim::{Level, Prim};
 use almach_rewrite::facts::is_fixed;
 
-/// Bytes of a row of a tile: two cache lines.
-const TILE_BYTES: i64 = 128;
+/// Bytes of a row of a tile: two cache lines usually ([`Topic::Transposition`] has the names of the answers).
+const TILE_BYTES: [i64; 3] = [128, 64, 256];
 
 /// Elements that are made of those of matrices, at least one of them transposed.
 pub(crate) struct Transposition<'o> {
@@ -36,7 +36,7 @@ pub(crate) struct Transposition<'o> {
 
 impl Chooser {
     /// Whether an operation makes such elements.
-    pub(crate) fn transposition<'o>(&self, op: &'o Op) -> Option<Transposition<'o>> {
+    pub(crate) fn transposition<'o>(&self, op: &'o Op, span: Span) -> Option<Transposition<'o>> {
         if is_fixed(op) || !op.args.iter().any(|arg| self.columns_of(arg).is_some()) {
             return None;
         }
@@ -47,7 +47,8 @@ impl Chooser {
         };
         let widths = op.args.iter().map(|arg| self.scalar_bytes(arg));
         let widest = widths.collect::<Option<Vec<i64>>>()?.into_iter().max()?;
-        let tile = TILE_BYTES / widest;
+        let answer = self.ask(span, Topic::Transposition, TILE_BYTES.len() as u32 + 1);
+        let tile = TILE_BYTES.get(answer as usize)? / widest;
         let is_large = |arg: &Atom| {
             self.sizes(arg)
                 .iter()

@@ -121,6 +121,25 @@ Put the others into files.
 
     almach fmt main.nova
 ";
+    MISSING_SIZES = "E0917", "sizes to measure at are missing", "
+`almach tune` measures programs, and which is the fastest depends on the sizes of their arguments. Give arguments, or the value
+of every size that the entry point names.
+
+    entry main [n] [m] (xss: [n][m]f32) = …
+
+    almach tune program.alm                                     -- at which sizes?
+
+Write instead:
+
+    almach tune program.alm --size n=1000,m=200
+";
+    NOTHING_TO_TUNE = "E0919", "there is nothing to decide about a program", "
+`almach tune` looks for the best of the ways in which a program can run. This one has only one: there is no operation
+on arrays that could be stored or computed where it is read, nor one whose strategy could be another; or every operation has
+its level or effect written on it already.
+
+    entry main (x: f32): f32 = x * 2
+";
     ELEMENT_TYPE_MISMATCH = "E0920", "a file holds another type of numbers than expected", "
 A `.npy` or `.npz` file says which type its numbers have, and they are never converted silently: a program that
 expects `[]f32` does not read a file of 64-bit floats.

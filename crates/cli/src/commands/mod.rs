@@ -13,6 +13,7 @@ mod passes;
 mod repl;
 mod run;
 mod test;
+mod tune;
 
 use crate::failure::Outcome;
 use crate::options::{Command, Options};
@@ -26,6 +27,7 @@ pub fn run(options: Options) -> Outcome {
         Command::Test(options) => test::run(&options, style),
         Command::Build(options) => build::run(&options, style),
         Command::Bench(options) => bench::run(&options, style),
+        Command::Tune(options) => tune::run(&options, style),
         Command::Fmt(options) => fmt::run(&options, style),
         Command::Emit(options) => emit::run(&options, style),
         Command::Explain(options) => explain::run(&options, style),
