@@ -411,7 +411,7 @@ impl Walk<'_> {
         for around in self.loops.iter().rev() {
             let stride = self.stride(index, &around.index).abs() * width;
             let more = match stride {
-                s if s == 0.0 => touched,
+                0.0 => touched,
                 // Next to each other, or in the same lines.
                 s if s <= touched.max(LINE) => touched + s * (around.count - 1.0),
                 _ => touched.max(LINE) * around.count,
@@ -419,7 +419,7 @@ impl Walk<'_> {
             if more > cache {
                 // It does not stay, and each iteration brings its own.
                 let once = match stride {
-                    s if s == 0.0 => touched,
+                    0.0 => touched,
                     s if s < LINE => touched.min(s.max(width)),
                     _ => touched.max(LINE),
                 };
