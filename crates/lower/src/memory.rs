@@ -21,12 +21,13 @@ use crate::streams::is_stream;
 use almach_core::{Atom, Exp, FunId, Function, LoopForm, Op, Program, Size, Stmt, Type, Var};
 use almach_lmad::Lmad;
 use almach_mem::copies::{Role, copy_points};
-use almach_mem::index::{Aliases, BodyId, BodyKind, Index, blocks_read};
+use almach_mem::draft::Draft;
+use almach_mem::index::{BodyId, BodyKind, Index, blocks_read};
 use almach_mem::leaves::Leaf;
 use almach_mem::{Annotated, Given, Home, Kind, Memory, Storage, key};
 use almach_prim::{Effect, Prim};
 use almach_value::ScalarType;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Blocks smaller than this many cells are left to the C compiler, which keeps them in registers.
 const SMALL: i64 = 1024;
@@ -85,6 +86,7 @@ impl Plan {
             classes: Vec::new(),
         };
         follow.find_classes();
+        follow.find_writers();
         follow.find_roots();
         follow.leave_out_what_is_read_late();
         follow.leave_out_what_iterations_hand_on();
@@ -156,8 +158,9 @@ impl almach_core::visit::Walk for Numbers {
 /// Blocks that may be one.
 #[derive(Default)]
 struct Class {
-    blocks: HashSet<Var>,
     roots: Vec<Root>,
+    /// The statements that compute something in one of them.
+    writers: BTreeSet<usize>,
     left_out: bool,
     /// The value of the function, and the leaf of the value, that is the block.
     result: Option<(usize, usize)>,
@@ -203,18 +206,38 @@ struct Follow<'a> {
 
 impl Follow<'_> {
     fn find_classes(&mut self) {
-        let aliases = Aliases::new(self.index, self.memory);
+        let draft = Draft::new(self.index, self.memory.clone());
         let homes = self.memory.storage.values().flatten().filter_map(Storage::home);
         for home in homes {
             if !self.class_of.contains_key(&home.block) {
-                let blocks = aliases.class(&home.block);
-                for block in &blocks {
-                    self.class_of.insert(block.clone(), self.classes.len());
+                let blocks = draft.class(&home.block);
+                for block in blocks {
+                    self.class_of.insert(block, self.classes.len());
                 }
-                self.classes.push(Class {
-                    blocks,
-                    ..Class::default()
-                });
+                self.classes.push(Class::default());
+            }
+        }
+    }
+
+    fn find_writers(&mut self) {
+        for (at, info) in self.index.stmts.iter().enumerate() {
+            if !is_computed(&info.stmt.exp) && !self.builds_in_place(info.stmt) {
+                continue;
+            }
+            let values = info.stmt.pattern.values.iter();
+            let storage = values
+                .flat_map(|value| self.memory.storage.get(&value.var))
+                .flatten();
+            for home in storage.filter_map(Storage::home) {
+                // Rows of a `map` are written through its acceptor: iterations have no number in Dpia.
+                if !self.counters.mentioned_by(home)
+                    && let Some(class) = self
+                        .class_of
+                        .get(&home.block)
+                        .and_then(|at| self.classes.get_mut(*at))
+                {
+                    class.writers.insert(at);
+                }
             }
         }
     }
@@ -631,22 +654,13 @@ impl Follow<'_> {
         let Some(made) = self.index.stmts.get(made) else {
             return false;
         };
-        let mut writers = self.index.stmts.iter().filter(|info| {
-            let makes = is_computed(&info.stmt.exp) || self.builds_in_place(info.stmt);
-            let mut homes = info
-                .stmt
-                .pattern
-                .values
-                .iter()
-                .flat_map(|value| self.memory.storage.get(&value.var))
-                .flatten()
-                .filter_map(Storage::home);
-            // Rows of a `map` are written through its acceptor: iterations have no number in Dpia.
-            makes && homes.any(|home| class.blocks.contains(&home.block) && !self.counters.mentioned_by(home))
-        });
+        let mut writers = class.writers.iter();
         match (writers.next(), writers.next()) {
             (Some(_), Some(_)) => true,
             (Some(one), None) => {
+                let Some(one) = self.index.stmts.get(*one) else {
+                    return false;
+                };
                 // What is a result and nothing else is computed into its place anyway.
                 let used_before = is_result && self.is_used_twice(one.stmt);
                 one.body != made.body || matches!(one.stmt.exp, Exp::Loop(_)) || used_before

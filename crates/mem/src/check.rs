@@ -20,22 +20,24 @@
 //! by the heap semantics.
 
 mod arrays;
+mod change;
 mod heads;
 mod races;
 
+pub use change::Changes;
 pub use races::races;
 
+use arrays::Scope;
+
 use crate::derive::{Derived, derive};
-use crate::index::direct_uses;
+use crate::index::count;
 use crate::introduce::same_cells;
 use crate::ir::{Annotated, Home, Kind, Memory, Storage, key};
 use crate::leaves::{Leaf, leaves};
 use almach_base::{Diagnostic, Span, compiler_bug};
 use almach_core::build::{enter_loop, enter_params, enter_pattern};
 use almach_core::typing::Env;
-use almach_core::{
-    Atom, Body, Exp, Function, Lambda, Loop, LoopForm, Op, Param, Program, Size, Stmt, Type, Var,
-};
+use almach_core::{Body, Exp, Function, Lambda, Loop, LoopForm, Op, Param, Program, Size, Stmt, Type, Var};
 use almach_lmad::{Lmad, Range, Ranges};
 use almach_prim::{Level, Prim};
 use almach_value::ScalarType;
@@ -97,30 +99,15 @@ pub fn check(program: &Annotated) -> Checked<()> {
 
 /// As [`check`], for memory that is not yet beside its program.
 pub fn check_memory(core: &Program, memory: &Memory) -> Checked<()> {
-    check_all(core, memory, None)
-}
-
-/// As [`check_memory`], for memory that comes from some that was checked: looks at the arrays that are elsewhere now, and at those that
-/// are made from them.
-pub fn check_change(core: &Program, before: &Memory, after: &Memory) -> Checked<()> {
-    let moved = after
-        .storage
-        .iter()
-        .filter(|(var, storage)| before.storage.get(*var) != Some(*storage));
-    let moved = moved.map(|(var, _)| var.clone()).collect();
-    check_all(core, after, Some(moved))
-}
-
-fn check_all(core: &Program, memory: &Memory, moved: Option<HashSet<Var>>) -> Checked<()> {
     let mut checker = Checker {
         memory,
-        moved,
         env: Env::new(),
         blocks: HashMap::new(),
         integers: HashSet::new(),
         seen: HashSet::new(),
         trail: Vec::new(),
-        parts: Vec::new(),
+        parts: HashMap::new(),
+        occupied: Vec::new(),
         known: Ranges::unknown(),
         iterations: Vec::new(),
         later: Var {
@@ -134,6 +121,7 @@ fn check_all(core: &Program, memory: &Memory, moved: Option<HashSet<Var>>) -> Ch
     Ok(())
 }
 
+#[derive(Clone)]
 struct BlockInfo {
     element: ScalarType,
     /// Where it is known before.
@@ -143,6 +131,7 @@ struct BlockInfo {
 }
 
 /// A parallel operation that is around.
+#[derive(Clone)]
 struct Iteration {
     index: Var,
     count: Size,
@@ -150,15 +139,15 @@ struct Iteration {
 
 struct Checker<'a> {
     memory: &'a Memory,
-    /// The arrays that are not known to be right; none where nothing is.
-    moved: Option<HashSet<Var>>,
     env: Env,
     blocks: HashMap<Var, BlockInfo>,
     integers: HashSet<Var>,
     seen: HashSet<Var>,
     trail: Vec<Var>,
     /// Where arrays are that are there already: inside their blocks.
-    parts: Vec<Home>,
+    parts: HashMap<Var, Vec<Lmad<Var>>>,
+    /// The blocks of `parts`, in order, to leave scopes.
+    occupied: Vec<Var>,
     known: Ranges<Var>,
     iterations: Vec<Iteration>,
     /// A variable that occurs nowhere.
@@ -178,7 +167,7 @@ impl Checker<'_> {
         for param in &function.params {
             self.places(param)?;
         }
-        self.parts.clear();
+        self.vacate(0);
         self.stmts(&function.body)?;
         self.results(function, memory)?;
         self.leave(mark);
@@ -214,39 +203,41 @@ impl Checker<'_> {
         let ends = self.nested(stmt)?;
         self.pattern(stmt);
         self.head(stmt, &ends)?;
-        if self.is_concerned(stmt) {
-            for value in &stmt.pattern.values {
-                self.places(value)?;
-            }
-            self.statement_arrays(stmt)?;
+        for value in &stmt.pattern.values {
+            self.places(value)?;
         }
+        self.statement_arrays(stmt)?;
         for value in &stmt.pattern.values {
             self.is_there(&value.var);
         }
         Ok(())
     }
 
-    /// Whether what a statement makes, or takes, is elsewhere than it was.
-    fn is_concerned(&self, stmt: &Stmt) -> bool {
-        let Some(moved) = &self.moved else {
-            return true;
-        };
-        let mut concerned = stmt.pattern.values.iter().any(|value| moved.contains(&value.var));
-        direct_uses(&stmt.exp, &mut |atom| {
-            concerned |= matches!(atom, Atom::Var(var) if moved.contains(var));
-        });
-        concerned
-    }
-
     /// Notes where an array is, once it is there.
     fn is_there(&mut self, var: &Var) {
         let storage = self.memory.storage.get(var).into_iter().flatten();
-        self.parts.extend(storage.filter_map(Storage::home).cloned());
+        for home in storage.filter_map(Storage::home) {
+            self.occupy(home.clone());
+        }
+    }
+
+    fn occupy(&mut self, home: Home) {
+        self.occupied.push(home.block.clone());
+        self.parts.entry(home.block).or_default().push(home.lmad);
+    }
+
+    /// Forgets what is there since `occupied` had that length.
+    fn vacate(&mut self, mark: usize) {
+        for block in self.occupied.drain(mark.min(self.occupied.len())..) {
+            if let Some(parts) = self.parts.get_mut(&block) {
+                parts.pop();
+            }
+        }
     }
 
     /// Checks the bodies of a statement, and what its head gives at their ends.
     fn nested(&mut self, stmt: &Stmt) -> Checked<usize> {
-        let (mark, parts) = (self.trail.len(), self.parts.len());
+        let (mark, parts) = (self.trail.len(), self.occupied.len());
         let mut count = 0;
         match &stmt.exp {
             Exp::If { then, otherwise, .. } => {
@@ -273,7 +264,7 @@ impl Checker<'_> {
             }
             _ => {}
         }
-        self.parts.truncate(parts);
+        self.vacate(parts);
         self.leave(mark);
         Ok(count)
     }
@@ -287,7 +278,7 @@ impl Checker<'_> {
         body: &Body,
     ) -> Checked<()> {
         let (mark, facts) = (self.trail.len(), self.env.mark());
-        let parts = self.parts.len();
+        let parts = self.occupied.len();
         self.params(context, fields);
         for field in fields {
             self.places(field)?;
@@ -296,7 +287,7 @@ impl Checker<'_> {
         self.given_at(stmt, *at)?;
         *at += 1;
         self.env.rewind_facts(facts);
-        self.parts.truncate(parts);
+        self.vacate(parts);
         self.leave(mark);
         Ok(())
     }
@@ -304,7 +295,7 @@ impl Checker<'_> {
     fn looped(&mut self, stmt: &Stmt, looped: &Loop) -> Checked<()> {
         self.given_at(stmt, 0)?;
         let facts = self.env.mark();
-        let known = self.known.clone();
+        let known = self.known.mark();
         enter_loop(&mut self.env, looped);
         for (var, _) in &looped.context {
             self.core_integer(var);
@@ -341,7 +332,7 @@ impl Checker<'_> {
         }
         self.stmts(&looped.body)?;
         self.given_at(stmt, 1)?;
-        self.known = known;
+        self.known.rewind(known);
         self.env.rewind_facts(facts);
         Ok(())
     }
@@ -352,10 +343,10 @@ impl Checker<'_> {
             .and_then(|key| self.memory.heads.get(key))
             .and_then(|head| head.index.clone());
         let parallel = op.prim == Prim::Map && op.annotation.level != Some(Level::Seq);
-        let known = self.known.clone();
+        let known = self.known.mark();
         if let Some(index) = &index {
             self.bind_memory(index, Kind::Integer, None)?;
-            if let Some(count) = self.count(op) {
+            if let Some(count) = count(op, &self.env) {
                 self.known.set(index.clone(), Range::below(&count));
                 // Inside there is an iteration.
                 self.known.assume_nonneg(&count - &Size::one());
@@ -367,7 +358,7 @@ impl Checker<'_> {
                 }
             }
         }
-        let pushed = parallel && index.is_some() && self.count(op).is_some();
+        let pushed = parallel && index.is_some() && count(op, &self.env).is_some();
         self.params(&function.context, &function.params);
         for param in &function.params {
             self.places(param)?;
@@ -381,26 +372,10 @@ impl Checker<'_> {
         if pushed {
             self.iterations.pop();
         }
-        self.known = known;
+        self.known.rewind(known);
         self.env.rewind_facts(facts);
         self.leave(mark);
         Ok(())
-    }
-
-    /// How many iterations there are.
-    fn count(&self, op: &Op) -> Option<Size> {
-        let array = match op.prim {
-            Prim::Map | Prim::Filter | Prim::Partition => op.args.first()?,
-            Prim::Reduce | Prim::ReduceComm | Prim::ReduceSeq | Prim::Scan | Prim::ScanExclusive => {
-                op.args.get(1)?
-            }
-            Prim::ReduceByIndex => op.args.last()?,
-            _ => return None,
-        };
-        match self.env.atom_type(array).ok()? {
-            Type::Array(almach_core::Dim::Size(size), _) => Some(size),
-            _ => None,
-        }
     }
 
     fn params(&mut self, context: &[Var], params: &[Param]) {
@@ -471,32 +446,62 @@ impl Checker<'_> {
         }
     }
 
-    fn in_scope(&self, size: &Size) -> Checked<()> {
-        match size.free_vars().find(|var| !self.integers.contains(var)) {
-            Some(var) => broken(Rule::Scope, format!("`{var}` is not in scope in `{size}`")),
-            None => Ok(()),
+    /// Notes where the rows of a `map` go, if the whole is inside its block.
+    fn results_of_iterations(&mut self, stmt: &Stmt, op: &Op, index: Option<&Var>) {
+        let (Prim::Map, Some(index)) = (op.prim, index) else {
+            return;
+        };
+        let values = stmt.pattern.values.iter();
+        let storage = values
+            .filter_map(|value| self.memory().storage.get(&value.var))
+            .flatten();
+        let mut rows = Vec::new();
+        for home in storage.filter_map(Storage::home) {
+            if self.is_inside(home)
+                && let Some(lmad) = home.lmad.index(&Size::var(index.clone()))
+            {
+                rows.push(Home {
+                    block: home.block.clone(),
+                    lmad,
+                });
+            }
         }
+        rows.into_iter().for_each(|row| self.occupy(row));
+    }
+}
+
+impl Scope for Checker<'_> {
+    fn memory(&self) -> &Memory {
+        self.memory
     }
 
-    fn block(&self, var: &Var) -> Checked<&BlockInfo> {
-        self.blocks.get(var).map_or_else(
-            || broken(Rule::Scope, format!("the block `{var}` is not in scope")),
-            Ok,
-        )
+    fn env(&self) -> &Env {
+        &self.env
     }
 
-    fn normalised(&self, lmad: &Lmad<Var>) -> Lmad<Var> {
-        let size = |size: &Size| self.env.normalise_size(size);
-        Lmad {
-            offset: size(&lmad.offset),
-            dims: lmad
-                .dims
-                .iter()
-                .map(|dim| almach_lmad::Dim {
-                    length: size(&dim.length),
-                    stride: size(&dim.stride),
-                })
-                .collect(),
-        }
+    fn known(&self) -> &Ranges<Var> {
+        &self.known
+    }
+
+    fn find_block(&self, var: &Var) -> Option<BlockInfo> {
+        self.blocks.get(var).cloned()
+    }
+
+    fn has_integer(&self, var: &Var) -> bool {
+        self.integers.contains(var)
+    }
+
+    fn iterations(&self) -> &[Iteration] {
+        &self.iterations
+    }
+
+    fn is_occupied(&self, home: &Home) -> bool {
+        let lmad = self.normalised(&home.lmad);
+        let parts = self.parts.get(&home.block).into_iter().flatten();
+        parts.rev().any(|part| same_cells(&self.normalised(part), &lmad))
+    }
+
+    fn later(&self) -> &Var {
+        &self.later
     }
 }

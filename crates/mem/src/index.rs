@@ -1,6 +1,6 @@
 //! What passes want to know of a program: what happens when, who uses what, and which blocks may be one.
 
-use crate::ir::{Given, Home, Item, Kind, Memory, Storage, key};
+use crate::ir::{Home, Memory, Storage, key};
 use crate::leaves::{Leaf, leaves};
 use almach_base::{Name, Span};
 use almach_core::typing::Env;
@@ -56,9 +56,25 @@ pub struct Index<'p> {
     pub uses: HashMap<Var, Vec<Moment>>,
     /// When Core binds a variable.
     pub bound: HashMap<Var, Moment>,
-    now: Moment,
-    /// The statements that take their operands at a moment.
-    takers: HashMap<Moment, usize>,
+    /// The last moment at which a variable is in scope.
+    pub scope_end: HashMap<Var, Moment>,
+    /// The statement whose bodies have a parameter.
+    pub param_of: HashMap<Var, usize>,
+    /// Parameters of operations' functions.
+    pub rows: HashSet<Var>,
+    /// What happens at each moment.
+    moments: Vec<Event>,
+    /// The bodies of each statement, in order.
+    bodies_of: HashMap<usize, Vec<BodyId>>,
+}
+
+#[derive(Clone, Copy)]
+enum Event {
+    /// Parameters are bound, or a body starts.
+    Entered,
+    StmtStart(usize),
+    StmtEnd(usize),
+    BodyEnd(usize),
 }
 
 impl<'p> Index<'p> {
@@ -77,23 +93,44 @@ impl<'p> Index<'p> {
             types: HashMap::new(),
             uses: HashMap::new(),
             bound: HashMap::new(),
-            now: 0,
-            takers: HashMap::new(),
+            scope_end: HashMap::new(),
+            param_of: HashMap::new(),
+            rows: HashSet::new(),
+            moments: vec![Event::Entered],
+            bodies_of: HashMap::new(),
         };
         for (id, function) in program.functions.iter().enumerate() {
             index.params(&function.context, &function.params);
             index.body(&function.body, BodyKind::Function(id), None);
+            index.leave_params(&function.context, &function.params, None);
         }
         index
     }
 
-    fn tick(&mut self) -> Moment {
-        self.now += 1;
-        self.now
+    fn tick(&mut self, event: Event) -> Moment {
+        self.moments.push(event);
+        self.moments.len() - 1
+    }
+
+    /// Parameters of what ends now, of a statement's body where it is one.
+    fn leave_params<'a>(
+        &mut self,
+        context: impl IntoIterator<Item = &'a Var>,
+        params: impl IntoIterator<Item = &'a Param>,
+        of: Option<usize>,
+    ) {
+        let end = self.moments.len() - 1;
+        let params = params.into_iter().map(|param| &param.var);
+        for var in context.into_iter().chain(params) {
+            self.scope_end.insert(var.clone(), end);
+            if let Some(stmt) = of {
+                self.param_of.insert(var.clone(), stmt);
+            }
+        }
     }
 
     fn params(&mut self, context: &[Var], params: &[Param]) {
-        let now = self.tick();
+        let now = self.tick(Event::Entered);
         for var in context {
             self.bound.insert(var.clone(), now);
             self.known.set(var.clone(), Range::natural());
@@ -118,7 +155,10 @@ impl<'p> Index<'p> {
 
     fn body(&mut self, body: &'p Body, kind: BodyKind, around: Option<usize>) {
         let id = BodyId(self.bodies.len());
-        let start = self.tick();
+        let start = self.tick(Event::Entered);
+        if let Some(stmt) = around {
+            self.bodies_of.entry(stmt).or_default().push(id);
+        }
         self.bodies.push(BodyInfo {
             body,
             kind,
@@ -129,7 +169,11 @@ impl<'p> Index<'p> {
         for stmt in &body.stmts {
             self.stmt(stmt, id);
         }
-        let end = self.tick();
+        let end = self.tick(Event::BodyEnd(id.0));
+        for stmt in &body.stmts {
+            let values = stmt.pattern.values.iter();
+            self.leave_params(&stmt.pattern.context, values, None);
+        }
         for atom in body.context.iter().chain(&body.values) {
             self.used(atom, end);
         }
@@ -145,8 +189,8 @@ impl<'p> Index<'p> {
     }
 
     fn stmt(&mut self, stmt: &'p Stmt, body: BodyId) {
-        let start = self.tick();
         let at = self.stmts.len();
+        let start = self.tick(Event::StmtStart(at));
         self.stmts.push(StmtInfo {
             stmt,
             body,
@@ -174,6 +218,7 @@ impl<'p> Index<'p> {
                 for arm in arms {
                     self.params(&arm.context, &arm.fields);
                     self.body(&arm.body, BodyKind::Branch, Some(at));
+                    self.leave_params(&arm.context, &arm.fields, Some(at));
                 }
                 if let Some(body) = default {
                     self.body(body, BodyKind::Branch, Some(at));
@@ -204,19 +249,25 @@ impl<'p> Index<'p> {
                     LoopForm::While(condition) => self.body(condition, BodyKind::Loop, Some(at)),
                 }
                 self.body(&looped.body, BodyKind::Loop, Some(at));
+                self.leave_params(&vars, &params, Some(at));
+                if let LoopForm::For { index, .. } = &looped.form {
+                    self.leave_params([], [index], Some(at));
+                }
             }
             Exp::Op(op) => {
                 for function in &op.functions {
                     self.params(&function.context, &function.params);
                     self.body(&function.body, BodyKind::Lambda, Some(at));
+                    self.leave_params(&function.context, &function.params, Some(at));
+                    self.rows
+                        .extend(function.params.iter().map(|param| param.var.clone()));
                 }
             }
             _ => {}
         }
-        let end = self.tick();
-        if !matches!(&stmt.exp, Exp::If { .. } | Exp::Case { .. } | Exp::Loop(_)) {
+        let end = self.tick(Event::StmtEnd(at));
+        if !is_control(&stmt.exp) {
             direct_uses(&stmt.exp, &mut |atom| self.used(atom, end));
-            self.takers.insert(end, at);
         }
         for var in &stmt.pattern.context {
             self.bound.insert(var.clone(), end);
@@ -248,31 +299,6 @@ impl<'p> Index<'p> {
         }
     }
 
-    /// When each variable of memory is bound.
-    pub fn memory_bound(&self, memory: &Memory) -> HashMap<Var, Moment> {
-        let mut bound = HashMap::new();
-        for function in &memory.functions {
-            bound.extend(function.context.iter().map(|(var, _)| (var.clone(), 0)));
-        }
-        for info in &self.stmts {
-            let Some(key) = key(info.stmt) else {
-                continue;
-            };
-            for alloc in memory.allocs.get(key).into_iter().flatten() {
-                bound.insert(alloc.block.clone(), info.start);
-            }
-            let Some(head) = memory.heads.get(key) else {
-                continue;
-            };
-            bound.extend(head.index.iter().map(|index| (index.clone(), info.start)));
-            for item in &head.items {
-                bound.insert(item.var.clone(), info.end);
-                bound.extend(item.inside.iter().map(|inside| (inside.clone(), info.start)));
-            }
-        }
-        bound
-    }
-
     /// A variable's leaves.
     pub fn leaves(&self, var: &Var) -> Vec<Leaf> {
         self.types
@@ -282,7 +308,36 @@ impl<'p> Index<'p> {
 
     /// The statement that takes its operands at a moment.
     pub fn taker(&self, at: Moment) -> Option<&StmtInfo<'p>> {
-        self.takers.get(&at).and_then(|at| self.stmts.get(*at))
+        self.taker_number(at).and_then(|at| self.stmts.get(at))
+    }
+
+    pub fn taker_number(&self, at: Moment) -> Option<usize> {
+        match self.moments.get(at) {
+            Some(Event::StmtEnd(stmt)) => {
+                let takes = self
+                    .stmts
+                    .get(*stmt)
+                    .is_some_and(|info| !is_control(&info.stmt.exp));
+                takes.then_some(*stmt)
+            }
+            _ => None,
+        }
+    }
+
+    /// The bodies of a statement, in order.
+    pub fn bodies_of(&self, info: &StmtInfo<'_>) -> &[BodyId] {
+        let at = match self.moments.get(info.start) {
+            Some(Event::StmtStart(at)) => *at,
+            _ => return &[],
+        };
+        self.bodies_of.get(&at).map_or(&[], Vec::as_slice)
+    }
+
+    /// The statements that start after one moment and before another, in order.
+    pub fn stmts_between(&self, after: Moment, before: Moment) -> &[StmtInfo<'p>] {
+        let from = self.stmts.partition_point(|info| info.start <= after);
+        let until = self.stmts.partition_point(|info| info.start < before);
+        self.stmts.get(from..until).unwrap_or(&[])
     }
 
     pub fn stmt_of(&self, var: &Var) -> Option<&StmtInfo<'p>> {
@@ -299,16 +354,18 @@ impl<'p> Index<'p> {
 
     /// Where in the source something happens at a moment: the statement, or the one around the body that ends.
     pub fn span_at(&self, at: Moment) -> Option<Span> {
-        let stmt = self.stmts.iter().find(|info| info.start == at || info.end == at);
-        let around = || {
-            let body = self.bodies.iter().find(|info| info.end == at)?;
-            match (body.around, body.kind) {
-                (Some(stmt), _) => self.stmts.get(stmt).map(|info| info.stmt.span),
-                (None, BodyKind::Function(id)) => self.program.functions.get(id).map(|f| f.span),
-                (None, _) => None,
+        match self.moments.get(at)? {
+            Event::StmtStart(stmt) | Event::StmtEnd(stmt) => self.stmts.get(*stmt).map(|info| info.stmt.span),
+            Event::BodyEnd(body) => {
+                let body = self.bodies.get(*body)?;
+                match (body.around, body.kind) {
+                    (Some(stmt), _) => self.stmts.get(stmt).map(|info| info.stmt.span),
+                    (None, BodyKind::Function(id)) => self.program.functions.get(id).map(|f| f.span),
+                    (None, _) => None,
+                }
             }
-        };
-        stmt.map(|info| info.stmt.span).or_else(around)
+            Event::Entered => None,
+        }
     }
 
     pub fn normalised(&self, lmad: &Lmad<Var>) -> Lmad<Var> {
@@ -477,136 +534,8 @@ pub fn blocks_read(index: &Index<'_>, memory: &Memory) -> HashMap<Var, HashSet<V
     out
 }
 
-/// Blocks that may be one at run time, because statements hand them on.
-pub struct Aliases {
-    edges: HashMap<Var, HashSet<Var>>,
-    /// What a block may be that a statement hands on.
-    origins: HashMap<Var, HashSet<Origin>>,
-}
-
-/// Where a block comes from.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum Origin {
-    /// It is this one, or what this one may be.
-    Block(Var),
-    /// It is made for what holds it, at the end with that number.
-    Made(Var, usize),
-}
-
-impl Aliases {
-    pub fn new(index: &Index<'_>, memory: &Memory) -> Aliases {
-        let mut aliases = Aliases {
-            edges: HashMap::new(),
-            origins: HashMap::new(),
-        };
-        for info in &index.stmts {
-            let Some(head) = key(info.stmt).and_then(|key| memory.heads.get(key)) else {
-                continue;
-            };
-            for item in &head.items {
-                aliases.item(item);
-            }
-            if let Exp::Call { args, .. } = &info.stmt.exp {
-                for item in &head.items {
-                    for storage in args.iter().flat_map(|arg| memory.of(arg)) {
-                        if let Some(home) = storage.home() {
-                            aliases.hand_on(&home.block, &item.var);
-                        }
-                    }
-                    // Two results may be one block.
-                    for other in &head.items {
-                        aliases.hand_on(&other.var, &item.var);
-                    }
-                }
-            }
-        }
-        aliases
-    }
-
-    fn item(&mut self, item: &Item) {
-        if !matches!(item.kind, Kind::Block(_)) {
-            return;
-        }
-        let held = item.inside.as_ref().unwrap_or(&item.var);
-        self.hand_on(held, &item.var);
-        for (end, given) in item.given.iter().enumerate() {
-            match given {
-                Given::Block(block) => self.hand_on(block, held),
-                Given::Alloc(_) => {
-                    let origins = self.origins.entry(held.clone()).or_default();
-                    origins.insert(Origin::Made(held.clone(), end));
-                }
-                Given::Integer(_) => {}
-            }
-        }
-        if item.given.is_empty() {
-            let origins = self.origins.entry(item.var.clone()).or_default();
-            origins.insert(Origin::Made(item.var.clone(), 0));
-        }
-    }
-
-    fn hand_on(&mut self, from: &Var, to: &Var) {
-        self.edges.entry(from.clone()).or_default().insert(to.clone());
-        self.edges.entry(to.clone()).or_default().insert(from.clone());
-        if from != to {
-            let origins = self.origins.entry(to.clone()).or_default();
-            origins.insert(Origin::Block(from.clone()));
-        }
-    }
-
-    /// All blocks that statements connect with this one, in any direction.
-    pub fn class(&self, block: &Var) -> HashSet<Var> {
-        let mut found: HashSet<Var> = HashSet::new();
-        let mut open = vec![block.clone()];
-        while let Some(block) = open.pop() {
-            if found.insert(block.clone()) {
-                open.extend(self.edges.get(&block).into_iter().flatten().cloned());
-            }
-        }
-        found
-    }
-
-    /// All blocks that may be this one: what may be `xs` or new is neither what is new nor `xs` for sure, but those two are
-    /// never one.
-    pub fn may_be(&self, block: &Var) -> HashSet<Var> {
-        let own = self.made(block);
-        let mut found = self.class(block);
-        found.retain(|other| other == block || !self.made(other).is_disjoint(&own));
-        found
-    }
-
-    /// Where a block may have been made.
-    fn made(&self, block: &Var) -> HashSet<Origin> {
-        let mut made = HashSet::new();
-        let mut seen = HashSet::new();
-        let mut open = vec![block];
-        while let Some(block) = open.pop() {
-            if !seen.insert(block) {
-                continue;
-            }
-            match self.origins.get(block) {
-                None => {
-                    made.insert(Origin::Block(block.clone()));
-                }
-                Some(origins) => {
-                    for origin in origins {
-                        match origin {
-                            Origin::Block(block) => open.push(block),
-                            Origin::Made(..) => {
-                                made.insert(origin.clone());
-                            }
-                        }
-                    }
-                }
-            }
-        }
-        made
-    }
-
-    /// Whether statements hand it on.
-    pub fn is_handed_on(&self, block: &Var) -> bool {
-        self.edges.contains_key(block)
-    }
+fn is_control(exp: &Exp) -> bool {
+    matches!(exp, Exp::If { .. } | Exp::Case { .. } | Exp::Loop(_))
 }
 
 /// The function of an operation that has one.

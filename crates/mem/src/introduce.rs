@@ -26,7 +26,7 @@ use almach_core::typing::Env;
 use almach_core::{Atom, Body, Exp, Function, Op, Param, Pattern, Program, Size, Stmt, Type, Var};
 use almach_lmad::{Dim, Lmad};
 use almach_prim::{Effect, Prim};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 pub fn introduce(core: Program) -> Annotated {
     let mut pass = Introduce {
@@ -38,6 +38,7 @@ pub fn introduce(core: Program) -> Annotated {
         scope: HashSet::new(),
         bound: Vec::new(),
         unplaced: 0,
+        binders: HashMap::new(),
     };
     for (id, function) in core.functions.iter().enumerate() {
         let entry = core.entries.iter().any(|entry| entry.function.0 as usize == id);
@@ -65,6 +66,8 @@ struct Introduce {
     bound: Vec<Var>,
     /// How many views are around: what is inside one is in no block.
     unplaced: usize,
+    /// The statement that binds a block beside its pattern.
+    binders: HashMap<Var, Var>,
 }
 
 impl Introduce {
@@ -274,6 +277,10 @@ impl Introduce {
         if (index.is_some() || !items.is_empty())
             && let Some(key) = key(stmt)
         {
+            for item in &items {
+                let bound = std::iter::once(&item.var).chain(&item.inside);
+                self.binders.extend(bound.map(|var| (var.clone(), key.clone())));
+            }
             self.memory.heads.insert(key.clone(), Head { index, items });
         }
     }

@@ -3,11 +3,12 @@
 //! - [`ir`]: the definition. [`leaves`]: the arrays of scalars a type is made of.
 //! - [`introduce`]: Core to Core with memory. [`derive`]: the places of slices, rows, transpositions. [`copies`]: what moves.
 //! - [`heap`]: the heap semantics, and the comparison with the value semantics. [`mod@check`]: the rules.
-//! - [`passes`]: what improves a plan. [`index`] and [`relocate`] serve them; [`plan`] counts what is left.
+//! - [`passes`]: what improves a plan. [`index`], [`draft`] and [`relocate`] serve them; [`plan`] counts what is left.
 
 pub mod check;
 pub mod copies;
 pub mod derive;
+pub mod draft;
 pub mod heap;
 pub mod index;
 pub mod introduce;

@@ -23,4 +23,4 @@ mod solve;
 
 pub use display::Displayed;
 pub use poly::{Atom, Monomial, Poly, Ratio, Unfolded, UnfoldedOp};
-pub use ranges::{Interval, Range, Ranges};
+pub use ranges::{Interval, Mark, Range, Ranges};

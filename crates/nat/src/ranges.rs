@@ -2,6 +2,7 @@
 
 use crate::poly::{Atom, Monomial, Poly, UnfoldedOp};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// How deep bounds that mention other variables are followed.
 const MAX_DEPTH: u32 = 16;
@@ -21,12 +22,41 @@ pub struct Interval {
 }
 
 /// Ranges of variables, and other facts. Every variable without a range of its own has the default one.
-#[derive(Clone, Debug)]
+///
+/// Proofs assume something more, of a copy: a copy shares what was known, and has its own what is set since. A walk that enters
+/// and leaves scopes uses [`Ranges::mark`] and [`Ranges::rewind`], which copy nothing.
+#[derive(Debug)]
 pub struct Ranges<V: Ord + Clone> {
-    of_var: BTreeMap<V, Range<V>>,
+    shared: Arc<BTreeMap<V, Range<V>>>,
+    /// Comes before what is shared; `None` hides it.
+    own: BTreeMap<V, Option<Range<V>>>,
     default: Range<V>,
     /// Polynomials known not to be negative.
     pub(crate) facts: Vec<Poly<V>>,
+    /// What was known before each change since the first mark.
+    trail: Vec<(V, Option<Range<V>>)>,
+    marks: usize,
+}
+
+/// What is known, without the way back.
+impl<V: Ord + Clone> Clone for Ranges<V> {
+    fn clone(&self) -> Ranges<V> {
+        Ranges {
+            shared: Arc::clone(&self.shared),
+            own: self.own.clone(),
+            default: self.default.clone(),
+            facts: self.facts.clone(),
+            trail: Vec::new(),
+            marks: 0,
+        }
+    }
+}
+
+/// A moment of [`Ranges`] to go back to.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    facts: usize,
+    trail: usize,
 }
 
 impl<V: Ord + Clone> Range<V> {
@@ -142,9 +172,12 @@ impl<V: Ord + Clone> Ranges<V> {
     /// Nothing is known of variables without a range.
     pub fn unknown() -> Ranges<V> {
         Ranges {
-            of_var: BTreeMap::new(),
+            shared: Arc::new(BTreeMap::new()),
+            own: BTreeMap::new(),
             default: Range::unknown(),
             facts: Vec::new(),
+            trail: Vec::new(),
+            marks: 0,
         }
     }
 
@@ -158,7 +191,53 @@ impl<V: Ord + Clone> Ranges<V> {
 
     /// Replaces what was known of the variable.
     pub fn set(&mut self, var: V, range: Range<V>) {
-        self.of_var.insert(var, range);
+        if self.marks > 0 {
+            let before = self.own_range(&var).cloned();
+            self.trail.push((var.clone(), before));
+        }
+        self.put(var, Some(range));
+    }
+
+    fn put(&mut self, var: V, range: Option<Range<V>>) {
+        match (Arc::get_mut(&mut self.shared), range) {
+            (None, range) => {
+                self.own.insert(var, range);
+            }
+            (Some(all), range) => {
+                self.own.remove(&var);
+                match range {
+                    Some(range) => all.insert(var, range),
+                    None => all.remove(&var),
+                };
+            }
+        }
+    }
+
+    fn own_range(&self, var: &V) -> Option<&Range<V>> {
+        match self.own.get(var) {
+            Some(own) => own.as_ref(),
+            None => self.shared.get(var),
+        }
+    }
+
+    /// Remembers this moment. Every mark is gone back to, the last one first.
+    pub fn mark(&mut self) -> Mark {
+        self.marks += 1;
+        Mark {
+            facts: self.facts.len(),
+            trail: self.trail.len(),
+        }
+    }
+
+    /// Forgets what was learnt since.
+    pub fn rewind(&mut self, mark: Mark) {
+        self.marks = self.marks.saturating_sub(1);
+        self.facts.truncate(mark.facts);
+        while self.trail.len() > mark.trail {
+            if let Some((var, before)) = self.trail.pop() {
+                self.put(var, before);
+            }
+        }
     }
 
     pub fn with(mut self, var: V, range: Range<V>) -> Ranges<V> {
@@ -195,7 +274,7 @@ impl<V: Ord + Clone> Ranges<V> {
     }
 
     pub fn range(&self, var: &V) -> &Range<V> {
-        self.of_var.get(var).unwrap_or(&self.default)
+        self.own_range(var).unwrap_or(&self.default)
     }
 
     /// Constant bounds by interval arithmetic; bounds of variables that mention others are followed.

@@ -1,14 +1,36 @@
 //! Places of variables: their form, where derived arrays are, and proofs about those that statements make.
 
-use super::{Checked, Checker, Derived, Home, Leaf, Rule, Storage, broken, derive, leaves, same_cells};
+use super::{
+    BlockInfo, Checked, Derived, Home, Iteration, Leaf, Rule, Storage, broken, derive, leaves, same_cells,
+};
+use crate::ir::{Given, Item, Kind, Memory};
+use almach_core::typing::Env;
 use almach_core::{Atom, Exp, Lambda, Op, Param, Size, Stmt, Var};
-use almach_lmad::{Lmad, Range, Verdict, injective, iterations_disjoint};
+use almach_lmad::{Lmad, Range, Ranges, Verdict, injective, iterations_disjoint};
 use almach_prim::Prim;
 
-impl Checker<'_> {
-    pub(super) fn places(&self, param: &Param) -> Checked<()> {
-        let wanted = leaves(&self.env.normalise(&param.ty));
-        let found = self.memory.storage.get(&param.var).map_or(&[][..], Vec::as_slice);
+/// A place in a program: what is in scope there, and what is known. [`super::Checker`] walks from one to the next;
+/// [`super::change::Spot`] is one that was looked up.
+pub(super) trait Scope {
+    fn memory(&self) -> &Memory;
+    fn env(&self) -> &Env;
+    fn known(&self) -> &Ranges<Var>;
+    fn find_block(&self, var: &Var) -> Option<BlockInfo>;
+    fn has_integer(&self, var: &Var) -> bool;
+    /// The parallel operations around, outermost first.
+    fn iterations(&self) -> &[Iteration];
+    /// Whether an array that is there already has these cells of its block.
+    fn is_occupied(&self, home: &Home) -> bool;
+    /// A variable that occurs nowhere.
+    fn later(&self) -> &Var;
+
+    fn places(&self, param: &Param) -> Checked<()> {
+        let wanted = leaves(&self.env().normalise(&param.ty));
+        let found = self
+            .memory()
+            .storage
+            .get(&param.var)
+            .map_or(&[][..], Vec::as_slice);
         if wanted.len() != found.len() {
             let message = format!(
                 "`{}` has {} places for {} leaves",
@@ -61,11 +83,15 @@ impl Checker<'_> {
     }
 
     /// MEM-05 for what is derived, MEM-08 to MEM-10 for what is made.
-    pub(super) fn statement_arrays(&self, stmt: &Stmt) -> Checked<()> {
+    fn statement_arrays(&self, stmt: &Stmt) -> Checked<()> {
         if let [value] = stmt.pattern.values.as_slice()
-            && let Derived::Same(expected) = derive(&stmt.exp, &value.ty, self.memory, &self.env)
+            && let Derived::Same(expected) = derive(&stmt.exp, &value.ty, self.memory(), self.env())
         {
-            let found = self.memory.storage.get(&value.var).map_or(&[][..], Vec::as_slice);
+            let found = self
+                .memory()
+                .storage
+                .get(&value.var)
+                .map_or(&[][..], Vec::as_slice);
             let same =
                 expected.len() == found.len() && expected.iter().zip(found).all(|(a, b)| self.same(a, b));
             return match same {
@@ -83,7 +109,7 @@ impl Checker<'_> {
             return Ok(());
         }
         for value in &stmt.pattern.values {
-            for storage in self.memory.storage.get(&value.var).into_iter().flatten() {
+            for storage in self.memory().storage.get(&value.var).into_iter().flatten() {
                 if let Storage::Placed(home) = storage {
                     self.made(&value.var, home)?;
                 }
@@ -109,7 +135,7 @@ impl Checker<'_> {
             &lmad.dims.iter().map(|dim| dim.length.clone()).collect::<Vec<_>>(),
         );
         if let Some(cells) = &block.cells {
-            let cells = self.env.normalise_size(cells);
+            let cells = self.env().normalise_size(cells);
             if !self.is_inside(home) {
                 return broken(
                     Rule::InBounds,
@@ -117,16 +143,21 @@ impl Checker<'_> {
                 );
             }
         }
-        if !same_cells(&lmad, &whole) && injective(&lmad, &self.known).is_none() {
+        if !same_cells(&lmad, &whole) && injective(&lmad, self.known()).is_none() {
             return broken(
                 Rule::Injective,
                 format!("two elements of `{var}` at `{lmad}` may share a cell"),
             );
         }
-        for iteration in self.iterations.iter().skip(block.depth) {
+        for iteration in self.iterations().iter().skip(block.depth) {
             let range = Range::below(&iteration.count);
-            let verdict =
-                iterations_disjoint(&iteration.index, &range, &self.later, (&lmad, &lmad), &self.known);
+            let verdict = iterations_disjoint(
+                &iteration.index,
+                &range,
+                self.later(),
+                (&lmad, &lmad),
+                self.known(),
+            );
             if !matches!(verdict, Verdict::Disjoint(_)) {
                 let message = format!(
                     "iterations of `{}` may both write `{var}` at `{lmad}`",
@@ -140,47 +171,23 @@ impl Checker<'_> {
 
     /// Whether all cells are provably in their block: it is as large, or something that is there has the same cells.
     fn is_inside(&self, home: &Home) -> bool {
-        let Some(block) = self.blocks.get(&home.block) else {
+        let Some(block) = self.find_block(&home.block) else {
             return false;
         };
         let lmad = self.normalised(&home.lmad);
         let large_enough = block.cells.as_ref().is_some_and(|cells| {
-            let cells = self.env.normalise_size(cells);
+            let cells = self.env().normalise_size(cells);
             let shape: Vec<Size> = lmad.dims.iter().map(|dim| dim.length.clone()).collect();
             let count = shape.iter().fold(Size::one(), |all, length| all * length);
             let fills = count == cells && same_cells(&lmad, &Lmad::row_major(Size::zero(), &shape));
             fills || self.inside(&lmad, &cells)
         });
-        let mut there = self.parts.iter().filter(|part| part.block == home.block);
-        large_enough || there.any(|part| same_cells(&self.normalised(&part.lmad), &lmad))
-    }
-
-    /// Notes where the rows of a `map` go, if the whole is inside its block.
-    pub(super) fn results_of_iterations(&mut self, stmt: &Stmt, op: &Op, index: Option<&Var>) {
-        let (Prim::Map, Some(index)) = (op.prim, index) else {
-            return;
-        };
-        let values = stmt.pattern.values.iter();
-        let storage = values
-            .filter_map(|value| self.memory.storage.get(&value.var))
-            .flatten();
-        let mut rows = Vec::new();
-        for home in storage.filter_map(Storage::home) {
-            if self.is_inside(home)
-                && let Some(lmad) = home.lmad.index(&Size::var(index.clone()))
-            {
-                rows.push(Home {
-                    block: home.block.clone(),
-                    lmad,
-                });
-            }
-        }
-        self.parts.extend(rows);
+        large_enough || self.is_occupied(home)
     }
 
     /// Whether all cells are provably in a block of that many.
     fn inside(&self, lmad: &Lmad<Var>, cells: &Size) -> bool {
-        let mut known = self.known.clone();
+        let mut known = self.known().clone();
         for dim in &lmad.dims {
             known.assume_nonneg(&dim.length - &Size::one());
         }
@@ -199,7 +206,7 @@ impl Checker<'_> {
     }
 
     /// MEM-06.
-    pub(super) fn rows(&self, op: &Op, function: &Lambda, index: Option<&Var>) -> Checked<()> {
+    fn rows(&self, op: &Op, function: &Lambda, index: Option<&Var>) -> Checked<()> {
         let (first, arrays): (usize, &[Atom]) = match op.prim {
             Prim::Map | Prim::Filter | Prim::Partition => (0, &op.args),
             Prim::Reduce | Prim::ReduceComm | Prim::ReduceSeq | Prim::Scan | Prim::ScanExclusive => {
@@ -208,7 +215,11 @@ impl Checker<'_> {
             _ => return Ok(()),
         };
         for (param, array) in function.params.iter().skip(first).zip(arrays) {
-            let found = self.memory.storage.get(&param.var).map_or(&[][..], Vec::as_slice);
+            let found = self
+                .memory()
+                .storage
+                .get(&param.var)
+                .map_or(&[][..], Vec::as_slice);
             let rows = self.rows_of(array, index);
             for (storage, row) in found.iter().zip(rows) {
                 if let Storage::Placed(home) = storage
@@ -223,9 +234,9 @@ impl Checker<'_> {
     }
 
     fn rows_of(&self, array: &Atom, index: Option<&Var>) -> Vec<Option<Home>> {
-        let ty = self.env.atom_type(array);
+        let ty = self.env().atom_type(array);
         let found = ty.map_or_else(|_| Vec::new(), |ty| leaves(&ty));
-        let pairs = found.iter().zip(self.memory.of(array));
+        let pairs = found.iter().zip(self.memory().of(array));
         let rows = pairs.filter(|(leaf, _)| matches!(leaf, Leaf::Cells { dims, .. } if dims.len() > 1));
         rows.map(|(_, storage)| {
             let home = storage.home()?;
@@ -235,5 +246,52 @@ impl Checker<'_> {
             })
         })
         .collect()
+    }
+
+    fn in_scope(&self, size: &Size) -> Checked<()> {
+        match size.free_vars().find(|var| !self.has_integer(var)) {
+            Some(var) => broken(Rule::Scope, format!("`{var}` is not in scope in `{size}`")),
+            None => Ok(()),
+        }
+    }
+
+    fn block(&self, var: &Var) -> Checked<BlockInfo> {
+        self.find_block(var).map_or_else(
+            || broken(Rule::Scope, format!("the block `{var}` is not in scope")),
+            Ok,
+        )
+    }
+
+    fn normalised(&self, lmad: &Lmad<Var>) -> Lmad<Var> {
+        let size = |size: &Size| self.env().normalise_size(size);
+        Lmad {
+            offset: size(&lmad.offset),
+            dims: lmad
+                .dims
+                .iter()
+                .map(|dim| almach_lmad::Dim {
+                    length: size(&dim.length),
+                    stride: size(&dim.stride),
+                })
+                .collect(),
+        }
+    }
+
+    fn given(&self, item: &Item, given: &Given) -> Checked<()> {
+        match (item.kind, given) {
+            (Kind::Block(element), Given::Block(block)) => match self.block(block)?.element == element {
+                true => Ok(()),
+                false => broken(
+                    Rule::Elements,
+                    format!("`{}` and `{block}` have different elements", item.var),
+                ),
+            },
+            (Kind::Block(_), Given::Alloc(cells)) => self.in_scope(cells),
+            (Kind::Integer, Given::Integer(value)) => self.in_scope(value),
+            _ => broken(
+                Rule::Heads,
+                format!("`{}` is given something of another kind", item.var),
+            ),
+        }
     }
 }

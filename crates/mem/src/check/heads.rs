@@ -1,7 +1,7 @@
 //! What statements and functions hand on beside their values.
 
-use super::{Checked, Checker, Rule, broken};
-use crate::ir::{FunctionMemory, Given, Item, Kind, key};
+use super::{Checked, Checker, Rule, Scope, broken};
+use crate::ir::{FunctionMemory, Kind, key};
 use crate::leaves::{Leaf, leaves};
 use almach_core::{Exp, Function, Stmt};
 
@@ -37,24 +37,6 @@ impl Checker<'_> {
             }
         }
         Ok(())
-    }
-
-    fn given(&self, item: &Item, given: &Given) -> Checked<()> {
-        match (item.kind, given) {
-            (Kind::Block(element), Given::Block(block)) => match self.block(block)?.element == element {
-                true => Ok(()),
-                false => broken(
-                    Rule::Elements,
-                    format!("`{}` and `{block}` have different elements", item.var),
-                ),
-            },
-            (Kind::Block(_), Given::Alloc(cells)) => self.in_scope(cells),
-            (Kind::Integer, Given::Integer(value)) => self.in_scope(value),
-            _ => broken(
-                Rule::Heads,
-                format!("`{}` is given something of another kind", item.var),
-            ),
-        }
     }
 
     /// The blocks of a function's results, at its end.

@@ -6,41 +6,39 @@
 //! statements hand on are told apart by name here: that two names are not one block while both are used is the passes' proof.
 
 use super::{Broken, Checked, Rule};
-use crate::derive::{Derived, derive};
-use crate::index::{BodyInfo, BodyKind, Index, StmtInfo, blocks_read, count};
+use crate::draft::Draft;
+use crate::index::{BodyInfo, BodyKind, Index, StmtInfo, count};
 use crate::ir::{Annotated, Home, Memory, Storage, key};
 use almach_core::{Atom, Exp, LoopForm, Op, Size, Stmt, Var};
 use almach_lmad::{Lmad, Range, iterations_disjoint};
 use almach_prim::{Level, Prim};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 /// Whether no two iterations of a parallel operation meet.
 pub fn races(program: &Annotated) -> Checked<()> {
     let mut index = Index::new(&program.core);
     index.count_iterations(&program.memory);
-    let bound = index.memory_bound(&program.memory);
-    let mut readers = None;
-    for (at, info) in index.stmts.iter().enumerate() {
-        let Some((op, counter)) = parallel(info.stmt, &program.memory) else {
+    let draft = Draft::new(&index, program.memory.clone());
+    for info in &index.stmts {
+        let Some((op, counter)) = parallel(info.stmt, &draft) else {
             continue;
         };
-        let mut bodies = index.bodies.iter();
-        let body = bodies.find(|body| body.around == Some(at) && body.kind == BodyKind::Lambda);
+        let bodies = index.bodies_of(info).iter();
+        let mut bodies = bodies.filter_map(|body| index.bodies.get(body.0));
+        let body = bodies.find(|body| body.kind == BodyKind::Lambda);
         let (Some(body), Some(count)) = (body, count(op, &index.env)) else {
             continue;
         };
-        let all = readers.get_or_insert_with(|| blocks_read(&index, &program.memory));
         let operation = Operation {
             index: &index,
-            memory: &program.memory,
-            bound: &bound,
+            memory: &draft,
             op,
             info,
             body,
             counter,
             count,
         };
-        operation.check(all)?;
+        operation.check()?;
     }
     Ok(())
 }
@@ -61,22 +59,21 @@ struct Access {
     lmad: Option<Lmad<Var>>,
 }
 
-struct Operation<'a> {
-    index: &'a Index<'a>,
-    memory: &'a Memory,
-    bound: &'a HashMap<Var, usize>,
+struct Operation<'a, 'p> {
+    index: &'a Index<'p>,
+    memory: &'a Draft<'a, 'p>,
     op: &'a Op,
-    info: &'a StmtInfo<'a>,
-    body: &'a BodyInfo<'a>,
+    info: &'a StmtInfo<'p>,
+    body: &'a BodyInfo<'p>,
     counter: Var,
     count: Size,
 }
 
-impl Operation<'_> {
-    fn check(&self, readers: &HashMap<Var, HashSet<Var>>) -> Checked<()> {
+impl Operation<'_, '_> {
+    fn check(&self) -> Checked<()> {
         let writes = self.writes();
-        let written: HashSet<&Var> = writes.iter().map(|access| &access.block).collect();
-        let reads = self.reads(readers, &written);
+        let written: BTreeSet<&Var> = writes.iter().map(|access| &access.block).collect();
+        let reads = self.reads(&written);
         for write in &writes {
             let others = writes.iter().chain(&reads);
             for other in others.filter(|other| other.block == write.block) {
@@ -102,8 +99,8 @@ impl Operation<'_> {
 
     /// Blocks that iterations share.
     fn is_shared(&self, block: &Var) -> bool {
-        let bound = self.bound.get(block);
-        bound.is_none_or(|moment| !self.is_inside(*moment))
+        let bound = self.memory.bound(block);
+        bound.is_none_or(|moment| !self.is_inside(moment))
     }
 
     fn element(&self, var: &Var, home: &Home) -> Access {
@@ -121,8 +118,8 @@ impl Operation<'_> {
             let homes = homes.filter_map(Storage::home);
             out.extend(homes.map(|home| self.element(&value.var, home)));
         }
-        let inside = self.index.stmts.iter();
-        for info in inside.filter(|info| self.is_inside(info.start) && self.makes(info.stmt)) {
+        let inside = self.index.stmts_between(self.info.start, self.body.end).iter();
+        for info in inside.filter(|info| self.makes(info)) {
             for value in &info.stmt.pattern.values {
                 let homes = self.memory.storage.get(&value.var).into_iter().flatten();
                 for home in homes.filter_map(Storage::home) {
@@ -140,18 +137,13 @@ impl Operation<'_> {
     }
 
     /// Whether a statement writes cells itself: not what is derived, nor what its bodies hand on.
-    fn makes(&self, stmt: &Stmt) -> bool {
-        if matches!(&stmt.exp, Exp::If { .. } | Exp::Case { .. } | Exp::Loop(_)) {
-            return false;
-        }
-        let [value] = stmt.pattern.values.as_slice() else {
-            return true;
-        };
-        let derived = derive(&stmt.exp, &value.ty, self.memory, &self.index.env);
-        !matches!(derived, Derived::Same(_))
+    fn makes(&self, info: &StmtInfo<'_>) -> bool {
+        let control = matches!(&info.stmt.exp, Exp::If { .. } | Exp::Case { .. } | Exp::Loop(_));
+        let number = key(info.stmt).and_then(|key| self.index.defs.get(key));
+        !control && !number.is_some_and(|stmt| self.memory.is_derived(*stmt))
     }
 
-    fn reads(&self, readers: &HashMap<Var, HashSet<Var>>, written: &HashSet<&Var>) -> Vec<Access> {
+    fn reads(&self, written: &BTreeSet<&Var>) -> Vec<Access> {
         let mut out = Vec::new();
         for argument in &self.op.args {
             for home in self.memory.of(argument).iter().filter_map(Storage::home) {
@@ -162,23 +154,23 @@ impl Operation<'_> {
                 }
             }
         }
-        for (var, blocks) in readers {
-            let uses = self.index.uses.get(var);
-            let used = uses.is_some_and(|uses| uses.iter().any(|at| self.is_inside(*at)));
-            if !used {
-                continue;
-            }
-            let homes = self.memory.storage.get(var).into_iter().flatten();
-            let placed: Vec<&Home> = homes.filter_map(Storage::home).collect();
-            for block in blocks.iter().filter(|block| written.contains(block)) {
-                let here: Vec<_> = placed.iter().filter(|home| home.block == *block).collect();
-                let lmads = match here.is_empty() {
-                    true => vec![None],
-                    false => here.iter().map(|home| Some(home.lmad.clone())).collect(),
-                };
+        for block in written {
+            for var in self.memory.readers([*block]) {
+                let mut uses = self.index.uses.get(&var).into_iter().flatten();
+                if !uses.any(|at| self.is_inside(*at)) {
+                    continue;
+                }
+                let homes = self.memory.storage.get(&var).into_iter().flatten();
+                let here = homes
+                    .filter_map(Storage::home)
+                    .filter(|home| home.block == **block);
+                let mut lmads: Vec<_> = here.map(|home| Some(home.lmad.clone())).collect();
+                if lmads.is_empty() {
+                    lmads.push(None);
+                }
                 out.extend(lmads.into_iter().map(|lmad| Access {
                     var: var.clone(),
-                    block: block.clone(),
+                    block: (*block).clone(),
                     lmad,
                 }));
             }
@@ -197,12 +189,7 @@ impl Operation<'_> {
         let mut renamed: HashMap<Var, Var> = HashMap::new();
         let mut next = self.memory.next_var + 1;
         for var in parts(&write).chain(parts(&other)).flat_map(Size::free_vars) {
-            let own = self
-                .index
-                .bound
-                .get(var)
-                .or_else(|| self.bound.get(var))
-                .is_some_and(|moment| self.is_inside(*moment));
+            let own = self.memory.when(var).is_some_and(|moment| self.is_inside(moment));
             if own && !renamed.contains_key(var) {
                 let range = self.range_of(var);
                 let new = Var {
@@ -252,8 +239,8 @@ impl Operation<'_> {
         let outside = |size: &Size| {
             let mut vars = size.free_vars();
             vars.all(|var| {
-                let moment = self.index.bound.get(var).or_else(|| self.bound.get(var));
-                *var != self.counter && moment.is_none_or(|moment| !self.is_inside(*moment))
+                let moment = self.memory.when(var);
+                *var != self.counter && moment.is_none_or(|moment| !self.is_inside(moment))
             })
         };
         let known = self.index.known.range(var);

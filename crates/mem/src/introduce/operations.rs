@@ -1,8 +1,9 @@
 //! Operations with functions: the functions see rows where they are in the array, and accumulate in a block.
 
 use super::{Introduce, same_cells, stays_a_view};
-use crate::ir::{Given, Storage};
+use crate::ir::{Given, Memory, Storage, key};
 use crate::leaves::Leaf;
+use almach_core::visit::{Walk, walk_body, walk_stmt};
 use almach_core::{Atom, Lambda, Op, Stmt, Var};
 use almach_prim::Prim;
 use std::collections::HashSet;
@@ -66,7 +67,9 @@ impl Introduce {
             .params
             .first()
             .is_some_and(|param| !self.leaves(&param.ty).is_empty());
-        let before = arrays_in_state.then(|| self.memory.clone());
+        let blocks_before = key(stmt)
+            .and_then(|key| self.memory.allocs.get(key))
+            .map_or(0, Vec::len);
         let state = self.accumulator(stmt, function);
         self.leave_index(mark, index);
         let lambda = |pass: &mut Introduce| {
@@ -76,11 +79,17 @@ impl Introduce {
             });
         };
         lambda(self);
-        let Some(before) = before.filter(|_| self.meets_its_state(function, &state)) else {
+        if !arrays_in_state || !self.meets_its_state(function, &state) {
             return state;
-        };
+        }
         self.leave(mark);
-        self.memory = before;
+        walk_body(&mut Forget(&mut self.memory), &function.body);
+        if let Some(allocs) = key(stmt).and_then(|key| self.memory.allocs.get_mut(key)) {
+            allocs.truncate(blocks_before);
+        }
+        if let Some(key) = key(stmt).filter(|key| self.memory.allocs.get(key).is_some_and(Vec::is_empty)) {
+            self.memory.allocs.remove(key);
+        }
         let held: Vec<Storage> = state.iter().map(|_| Storage::Held).collect();
         if let Some(param) = function.params.first() {
             self.store(&param.var, held.clone());
@@ -125,7 +134,11 @@ impl Introduce {
             if !seen.insert(block.clone()) {
                 continue;
             }
-            let items = self.memory.heads.values().flat_map(|head| &head.items);
+            let head = self
+                .binders
+                .get(&block)
+                .and_then(|stmt| self.memory.heads.get(stmt));
+            let items = head.into_iter().flat_map(|head| &head.items);
             for item in items.filter(|item| item.var == block || item.inside.as_ref() == Some(&block)) {
                 // A call may give a block that it was given.
                 if item.given.is_empty() {
@@ -157,7 +170,7 @@ impl Introduce {
 
     fn set_index(&mut self, stmt: &Stmt, index: Var) {
         if self.unplaced == 0
-            && let Some(key) = crate::ir::key(stmt)
+            && let Some(key) = key(stmt)
         {
             self.memory.heads.entry(key.clone()).or_default().index = Some(index);
         }
@@ -232,5 +245,21 @@ impl Introduce {
             return self.manifest(stmt);
         }
         self.store(&value.var, state);
+    }
+}
+
+/// Takes the memory of statements away, so that it can be introduced anew.
+struct Forget<'a>(&'a mut Memory);
+
+impl Walk for Forget<'_> {
+    fn stmt(&mut self, stmt: &Stmt) {
+        if let Some(key) = key(stmt) {
+            self.0.allocs.remove(key);
+            self.0.heads.remove(key);
+        }
+        for value in &stmt.pattern.values {
+            self.0.storage.remove(&value.var);
+        }
+        walk_stmt(self, stmt);
     }
 }

@@ -15,73 +15,70 @@
 //! - Removes: an allocation per iteration. Introduces: at most one copy before the loop. Guarantees: nothing but places changes.
 
 use super::{Log, Note};
-use crate::check::check_memory;
-use crate::index::{Aliases, BodyKind, Index, StmtInfo, blocks_read};
-use crate::ir::{Alloc, Annotated, Given, Item, Memory, Storage, key};
-use crate::relocate::{is_given, remove_alloc};
+use crate::check::Changes;
+use crate::draft::Draft;
+use crate::index::{BodyKind, Index, StmtInfo};
+use crate::ir::{Alloc, Annotated, Given, Item, key};
 use almach_core::Var;
 use std::collections::HashSet;
 
 pub fn double_buffer(program: Annotated, log: &mut Log) -> Annotated {
-    let index = Index::new(&program.core);
-    let mut memory = program.memory;
+    let mut index = Index::new(&program.core);
+    index.count_iterations(&program.memory);
+    let mut changes = Changes::of(&index);
+    let mut draft = Draft::new(&index, program.memory);
     let mut left = HashSet::new();
-    while let Some((block, better)) = next(&index, &memory, &left) {
-        match check_memory(index.program, &better) {
-            Ok(()) => {
-                memory = better;
-                log.notes.push(Note::done(&block, "the loop swaps two blocks"));
+    for info in &index.stmts {
+        while let Some((at, alloc)) = next(&draft, info, &left) {
+            let mark = draft.mark();
+            if swapped(&mut draft, info, at, &alloc).is_none() {
+                draft.rollback(mark);
+                left.insert(alloc.block);
+                continue;
             }
-            Err(broken) => {
-                left.insert(block.clone());
-                let why = format!("the loop cannot swap two blocks: {}", broken.message);
-                log.notes.push(Note::left(&block, why.into()));
+            match changes.check(&draft, mark) {
+                Ok(()) => log
+                    .notes
+                    .push(Note::done(&alloc.block, "the loop swaps two blocks")),
+                Err(broken) => {
+                    draft.rollback(mark);
+                    let why = format!("the loop cannot swap two blocks: {}", broken.message);
+                    log.notes.push(Note::left(&alloc.block, why.into()));
+                    left.insert(alloc.block);
+                }
             }
         }
     }
+    let memory = draft.into_memory();
     Annotated {
         core: program.core.clone(),
         memory,
     }
 }
 
-/// A block that an iteration makes and hands on, and memory in which the loop has two.
-fn next(index: &Index<'_>, memory: &Memory, left: &HashSet<Var>) -> Option<(Var, Memory)> {
-    for info in &index.stmts {
-        let Some(head) = key(info.stmt).and_then(|key| memory.heads.get(key)) else {
-            continue;
-        };
-        for (at, item) in head.items.iter().enumerate() {
-            if let Some(alloc) = made_in_the_body(index, memory, info, item)
-                && !left.contains(&alloc.block)
-                && let Some(better) = swapped(index, memory, info, at, item, &alloc)
-            {
-                return Some((alloc.block, better));
-            }
-        }
-    }
-    None
+/// A block that an iteration makes and hands on, and the number of the item that it is handed on as.
+fn next(draft: &Draft<'_, '_>, info: &StmtInfo<'_>, left: &HashSet<Var>) -> Option<(usize, Alloc)> {
+    let head = key(info.stmt).and_then(|key| draft.heads.get(key))?;
+    let mut items = head.items.iter().enumerate();
+    items.find_map(|(at, item)| {
+        let alloc = made_in_the_body(draft, info, item)?;
+        (!left.contains(&alloc.block)).then_some((at, alloc))
+    })
 }
 
 /// The block of the next state, where every iteration makes it, of a size that is known before the loop.
-fn made_in_the_body(index: &Index<'_>, memory: &Memory, info: &StmtInfo<'_>, item: &Item) -> Option<Alloc> {
+fn made_in_the_body(draft: &Draft<'_, '_>, info: &StmtInfo<'_>, item: &Item) -> Option<Alloc> {
     let [_, Given::Block(block)] = item.given.as_slice() else {
         return None;
     };
     item.inside.as_ref()?;
-    let made = index.stmts.iter().find(|inner| {
-        let allocs = key(inner.stmt).and_then(|key| memory.allocs.get(key));
-        allocs.is_some_and(|allocs| allocs.iter().any(|alloc| alloc.block == *block))
-    })?;
+    let index = draft.index();
+    let (alloc, made) = draft.alloc(block)?;
     let body = index.bodies.get(made.body.0)?;
     let around = body.around.and_then(|at| index.stmts.get(at))?;
-    if body.kind != BodyKind::Loop || around.start != info.start || times_given(memory, block) != 1 {
+    if body.kind != BodyKind::Loop || around.start != info.start || draft.times_given(block) != 1 {
         return None;
     }
-    let alloc = key(made.stmt)
-        .and_then(|key| memory.allocs.get(key))?
-        .iter()
-        .find(|alloc| alloc.block == *block)?;
     let known = alloc
         .cells
         .free_vars()
@@ -89,75 +86,56 @@ fn made_in_the_body(index: &Index<'_>, memory: &Memory, info: &StmtInfo<'_>, ite
     known.then(|| alloc.clone())
 }
 
-fn times_given(memory: &Memory, block: &Var) -> usize {
-    let heads = memory.heads.values().flat_map(|head| &head.items);
-    let results = memory.functions.iter().flat_map(|function| &function.results);
-    let given = heads.chain(results).flat_map(|item| &item.given);
-    given
-        .filter(|given| matches!(given, Given::Block(given) if given == block))
-        .count()
-}
-
-fn swapped(
-    index: &Index<'_>,
-    memory: &Memory,
-    info: &StmtInfo<'_>,
-    at: usize,
-    item: &Item,
-    alloc: &Alloc,
-) -> Option<Memory> {
+fn swapped(draft: &mut Draft<'_, '_>, info: &StmtInfo<'_>, at: usize, alloc: &Alloc) -> Option<()> {
+    let stmt = key(info.stmt)?;
+    let mut head = draft.heads.get(stmt)?.clone();
+    let item = head.items.get(at)?.clone();
     let inside = item.inside.as_ref()?;
     // Somebody else keeps the old state.
-    if is_given(memory, inside) {
+    if draft.is_given(inside) {
         return None;
     }
     // Both blocks take turns, so both are as large as the one that an iteration made.
     let first = match item.given.first()? {
-        Given::Block(block) if is_the_loops_own(index, memory, info, block, alloc) => {
-            Given::Block(block.clone())
-        }
+        Given::Block(block) if is_the_loops_own(draft, info, block, alloc) => Given::Block(block.clone()),
         Given::Block(_) | Given::Alloc(_) => Given::Alloc(alloc.cells.clone()),
         Given::Integer(_) => return None,
     };
-    let mut better = memory.clone();
-    remove_alloc(&mut better, &alloc.block);
-    let (spare, after) = (better.fresh("spare_mem"), better.fresh("spare_mem"));
-    for storage in better.storage.values_mut().flatten() {
-        if let Storage::Placed(home) = storage
-            && home.block == alloc.block
-        {
-            home.block = spare.clone();
-        }
-    }
-    let head = key(info.stmt).and_then(|key| better.heads.get_mut(key))?;
+    draft.remove_alloc(&alloc.block);
+    let (spare, after) = (draft.fresh("spare_mem"), draft.fresh("spare_mem"));
     head.items.get_mut(at)?.given = vec![first, Given::Block(spare.clone())];
     head.items.push(Item {
         var: after,
         kind: item.kind,
-        inside: Some(spare),
+        inside: Some(spare.clone()),
         given: vec![Given::Alloc(alloc.cells.clone()), Given::Block(inside.clone())],
     });
-    Some(better)
+    draft.set_head(stmt, head);
+    draft.move_arrays(&alloc.block, &spare);
+    Some(())
 }
 
 /// Whether a block is made beside the loop, as large as another, handed to nobody else, and not needed once the loop runs.
-fn is_the_loops_own(
-    index: &Index<'_>,
-    memory: &Memory,
-    info: &StmtInfo<'_>,
-    block: &Var,
-    like: &Alloc,
-) -> bool {
-    let made_beside = index.stmts.iter().any(|other| {
-        let allocs = key(other.stmt).and_then(|key| memory.allocs.get(key));
-        let here = |alloc: &Alloc| alloc.block == *block && index.env.same_size(&alloc.cells, &like.cells);
-        other.body == info.body && allocs.is_some_and(|allocs| allocs.iter().any(here))
+fn is_the_loops_own(draft: &Draft<'_, '_>, info: &StmtInfo<'_>, block: &Var, like: &Alloc) -> bool {
+    let index = draft.index();
+    let made_beside = draft.alloc(block).is_some_and(|(alloc, made)| {
+        made.body == info.body && index.env.same_size(&alloc.cells, &like.cells)
     });
-    let class = Aliases::new(index, memory).class(block);
-    let dead = blocks_read(index, memory).into_iter().all(|(var, blocks)| {
-        let bound = index.bound.get(&var).copied().unwrap_or(0);
-        let uses = index.uses.get(&var).into_iter().flatten();
-        bound > info.start || blocks.is_disjoint(&class) || uses.max().is_none_or(|last| *last <= info.start)
-    });
-    made_beside && times_given(memory, block) == 1 && dead
+    if !made_beside || draft.times_given(block) != 1 {
+        return false;
+    }
+    // What it may have become before the loop: calls may give what they are given.
+    let mut names = HashSet::new();
+    let mut open = vec![block.clone()];
+    while let Some(block) = open.pop() {
+        let before = draft.bound(&block).is_some_and(|moment| moment <= info.start);
+        if before && names.insert(block.clone()) {
+            open.extend(draft.handed_to(&block));
+        }
+    }
+    draft.readers(&names).iter().all(|var| {
+        let bound = index.bound.get(var).copied().unwrap_or(0);
+        let uses = index.uses.get(var).into_iter().flatten();
+        bound > info.start || uses.max().is_none_or(|last| *last <= info.start)
+    })
 }

@@ -18,14 +18,14 @@
 //!   which the checker proves (MEM-10).
 
 use super::{Log, Note};
-use crate::check::check_memory;
-use crate::index::{Aliases, BodyKind, Index, count};
-use crate::ir::{Alloc, Annotated, Home, Memory, Storage, key};
-use crate::relocate::{is_given, remove_alloc};
+use crate::check::Changes;
+use crate::draft::Draft;
+use crate::index::{BodyKind, Index, StmtInfo, count};
+use crate::ir::{Alloc, Annotated, Home, Storage, key};
 use almach_core::{Exp, Size, Stmt, Var};
 use almach_lmad::{Dim, Lmad};
 use almach_prim::{Level, Prim};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// Whose cells are next to each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,46 +35,80 @@ pub enum Layout {
 }
 
 pub fn expand(program: Annotated, layout: Layout, log: &mut Log) -> Annotated {
-    let index = Index::new(&program.core);
-    let mut memory = program.memory;
+    let mut index = Index::new(&program.core);
+    index.count_iterations(&program.memory);
+    let mut changes = Changes::of(&index);
+    let mut draft = Draft::new(&index, program.memory);
     let mut left = HashSet::new();
-    while let Some((alloc, around, counter, threads)) = next(&index, &memory, &left) {
-        let mut expanded = memory.clone();
-        remove_alloc(&mut expanded, &alloc.block);
-        let block = expanded.fresh(&alloc.block.name);
-        for storage in expanded.storage.values_mut().flatten() {
-            if let Storage::Placed(home) = storage
-                && home.block == alloc.block
-            {
-                *home = Home {
-                    block: block.clone(),
-                    lmad: part(&home.lmad, layout, &counter, &threads, &alloc.cells),
-                };
-            }
-        }
-        let cells = &threads * &alloc.cells;
-        let together = Alloc {
-            block: block.clone(),
-            cells,
-            element: alloc.element,
+    let mut open: BTreeSet<usize> = (0..index.stmts.len()).collect();
+    while let Some(at) = open.pop_first() {
+        let Some(info) = index.stmts.get(at) else {
+            continue;
         };
-        expanded.allocs.entry(around).or_default().push(together);
-        match check_memory(index.program, &expanded) {
-            Ok(()) => {
-                memory = expanded;
-                let why = format!("one block for all iterations, `{block}`");
-                log.notes.push(Note::done(&alloc.block, why));
-            }
-            Err(broken) => {
-                log.notes.push(Note::left(&alloc.block, broken.message.into()));
-                left.insert(alloc.block);
+        while let Some(inside) = next(&draft, info, &left) {
+            let mark = draft.mark();
+            let block = expanded(&mut draft, &inside, layout);
+            match changes.check(&draft, mark) {
+                Ok(()) => {
+                    let why = format!("one block for all iterations, `{block}`");
+                    log.notes.push(Note::done(&inside.alloc.block, why));
+                    // It may be in a parallel function there, too.
+                    open.extend(index.defs.get(&inside.around).copied());
+                }
+                Err(broken) => {
+                    draft.rollback(mark);
+                    log.notes
+                        .push(Note::left(&inside.alloc.block, broken.message.into()));
+                    left.insert(inside.alloc.block);
+                }
             }
         }
     }
+    let memory = draft.into_memory();
     Annotated {
         core: program.core.clone(),
         memory,
     }
+}
+
+/// An allocation in a parallel function: the statement around it, its iterations and how many there are.
+struct Inside {
+    alloc: Alloc,
+    around: Var,
+    counter: Var,
+    threads: Size,
+}
+
+fn expanded(draft: &mut Draft<'_, '_>, inside: &Inside, layout: Layout) -> Var {
+    let Inside {
+        alloc,
+        around,
+        counter,
+        threads,
+    } = inside;
+    draft.remove_alloc(&alloc.block);
+    let block = draft.fresh(&alloc.block.name);
+    for var in draft.placed_in(&alloc.block) {
+        let mut storage = draft.storage.get(&var).cloned().unwrap_or_default();
+        for one in &mut storage {
+            if let Storage::Placed(home) = one
+                && home.block == alloc.block
+            {
+                *home = Home {
+                    block: block.clone(),
+                    lmad: part(&home.lmad, layout, counter, threads, &alloc.cells),
+                };
+            }
+        }
+        draft.set_storage(&var, storage);
+    }
+    let together = Alloc {
+        block: block.clone(),
+        cells: threads * &alloc.cells,
+        element: alloc.element,
+    };
+    draft.add_alloc(around, together);
+    block
 }
 
 /// The part of one iteration.
@@ -99,46 +133,36 @@ fn part(lmad: &Lmad<Var>, layout: Layout, counter: &Var, threads: &Size, cells: 
     }
 }
 
-/// An allocation in a parallel function: the statement around it, its iterations and how many there are.
-fn next(index: &Index<'_>, memory: &Memory, left: &HashSet<Var>) -> Option<(Alloc, Var, Var, Size)> {
-    let aliases = Aliases::new(index, memory);
-    let bound = index.memory_bound(memory);
-    for info in &index.stmts {
-        let Some(allocs) = key(info.stmt).and_then(|key| memory.allocs.get(key)) else {
-            continue;
-        };
-        let body = index.bodies.get(info.body.0)?;
-        let around = body.around.and_then(|at| index.stmts.get(at));
-        let (BodyKind::Lambda, Some(around)) = (body.kind, around) else {
-            continue;
-        };
-        let Some((counter, threads)) = parallel(around.stmt, index, memory) else {
-            continue;
-        };
-        let known = |alloc: &&Alloc| {
-            alloc.cells.free_vars().all(|var| {
-                let moment = index.bound.get(var).or_else(|| bound.get(var));
-                moment.is_some_and(|moment| *moment < around.start)
-            })
-        };
-        let stays = |alloc: &Alloc| aliases.is_handed_on(&alloc.block) || is_given(memory, &alloc.block);
-        if let Some(alloc) = allocs
-            .iter()
-            .filter(known)
-            .find(|alloc| !left.contains(&alloc.block) && !stays(alloc))
-        {
-            return Some((alloc.clone(), key(around.stmt)?.clone(), counter, threads));
-        }
+fn next(draft: &Draft<'_, '_>, info: &StmtInfo<'_>, left: &HashSet<Var>) -> Option<Inside> {
+    let index = draft.index();
+    let allocs = key(info.stmt).and_then(|key| draft.allocs.get(key))?;
+    let body = index.bodies.get(info.body.0)?;
+    let around = body.around.and_then(|at| index.stmts.get(at))?;
+    if body.kind != BodyKind::Lambda {
+        return None;
     }
-    None
+    let (counter, threads) = parallel(around.stmt, draft)?;
+    let known = |alloc: &&Alloc| {
+        let mut vars = alloc.cells.free_vars();
+        vars.all(|var| draft.when(var).is_some_and(|moment| moment < around.start))
+    };
+    let stays = |alloc: &Alloc| draft.is_handed_on(&alloc.block) || draft.is_given(&alloc.block);
+    let mut allocs = allocs.iter().filter(known);
+    let alloc = allocs.find(|alloc| !left.contains(&alloc.block) && !stays(alloc))?;
+    Some(Inside {
+        alloc: alloc.clone(),
+        around: key(around.stmt)?.clone(),
+        counter,
+        threads,
+    })
 }
 
-fn parallel(stmt: &Stmt, index: &Index<'_>, memory: &Memory) -> Option<(Var, Size)> {
+fn parallel(stmt: &Stmt, draft: &Draft<'_, '_>) -> Option<(Var, Size)> {
     let Exp::Op(op) = &stmt.exp else {
         return None;
     };
     let parallel = op.prim == Prim::Map && !matches!(op.annotation.level, Some(Level::Seq | Level::Vec));
-    let counter = key(stmt).and_then(|key| memory.heads.get(key))?.index.clone()?;
-    let threads = count(op, &index.env)?;
+    let counter = key(stmt).and_then(|key| draft.heads.get(key))?.index.clone()?;
+    let threads = count(op, &draft.index().env)?;
     parallel.then_some((counter, threads))
 }

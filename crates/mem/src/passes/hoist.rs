@@ -14,55 +14,51 @@
 //! - Removes: allocations in loops. Introduces: allocations before them. Guarantees: no place changes.
 
 use super::{Log, Note};
-use crate::index::{Aliases, BodyKind, Index};
-use crate::ir::{Alloc, Annotated, Memory, key};
-use crate::relocate::is_given;
+use crate::draft::Draft;
+use crate::index::{BodyKind, Index, StmtInfo};
+use crate::ir::{Alloc, Annotated, key};
 use almach_core::Var;
+use std::collections::BTreeSet;
 
 pub fn hoist(program: Annotated, log: &mut Log) -> Annotated {
     let index = Index::new(&program.core);
-    let mut memory = program.memory;
-    while let Some((from, to, at)) = next(&index, &memory) {
-        let Some(allocs) = memory.allocs.get_mut(&from) else {
-            break;
+    let mut draft = Draft::new(&index, program.memory);
+    let mut open: BTreeSet<usize> = (0..index.stmts.len()).collect();
+    while let Some(at) = open.pop_first() {
+        let Some(info) = index.stmts.get(at) else {
+            continue;
         };
-        let alloc = allocs.remove(at);
-        if allocs.is_empty() {
-            memory.allocs.remove(&from);
+        while let Some((block, before)) = next(&draft, info) {
+            let Some(alloc) = draft.remove_alloc(&block) else {
+                break;
+            };
+            log.notes.push(Note::done(&block, "made once, before the loop"));
+            draft.add_alloc(&before, alloc);
+            // It may be in a loop there, too.
+            open.extend(index.defs.get(&before).copied());
         }
-        log.notes
-            .push(Note::done(&alloc.block, "made once, before the loop"));
-        memory.allocs.entry(to).or_default().push(alloc);
     }
+    let memory = draft.into_memory();
     Annotated {
         core: program.core.clone(),
         memory,
     }
 }
 
-/// An allocation to move: from before which statement, to before which, and its number there.
-fn next(index: &Index<'_>, memory: &Memory) -> Option<(Var, Var, usize)> {
-    let aliases = Aliases::new(index, memory);
-    let bound = index.memory_bound(memory);
-    for info in &index.stmts {
-        let body = index.bodies.get(info.body.0)?;
-        let around = body.around.and_then(|at| index.stmts.get(at));
-        let (BodyKind::Loop, Some(around), Some(from)) = (body.kind, around, key(info.stmt)) else {
-            continue;
-        };
-        let before = |alloc: &Alloc| {
-            alloc.cells.free_vars().all(|var| {
-                let moment = index.bound.get(var).or_else(|| bound.get(var));
-                moment.is_some_and(|moment| *moment < around.start)
-            })
-        };
-        let allocs = memory.allocs.get(from).map_or(&[][..], Vec::as_slice);
-        let stays = |alloc: &Alloc| aliases.is_handed_on(&alloc.block) || is_given(memory, &alloc.block);
-        if let Some(at) = allocs.iter().position(|alloc| before(alloc) && !stays(alloc))
-            && let Some(to) = key(around.stmt)
-        {
-            return Some((from.clone(), to.clone(), at));
-        }
+/// A block to make earlier, and before which statement.
+fn next(draft: &Draft<'_, '_>, info: &StmtInfo<'_>) -> Option<(Var, Var)> {
+    let index = draft.index();
+    let body = index.bodies.get(info.body.0)?;
+    let around = body.around.and_then(|at| index.stmts.get(at))?;
+    if body.kind != BodyKind::Loop {
+        return None;
     }
-    None
+    let before = |alloc: &Alloc| {
+        let mut vars = alloc.cells.free_vars();
+        vars.all(|var| draft.when(var).is_some_and(|moment| moment < around.start))
+    };
+    let stays = |alloc: &Alloc| draft.is_handed_on(&alloc.block) || draft.is_given(&alloc.block);
+    let mut allocs = draft.allocs.get(key(info.stmt)?)?.iter();
+    let alloc = allocs.find(|alloc| before(alloc) && !stays(alloc))?;
+    Some((alloc.block.clone(), key(around.stmt)?.clone()))
 }

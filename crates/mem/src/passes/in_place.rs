@@ -18,61 +18,60 @@
 //! - Guarantees: nothing but places changes.
 
 use super::{Log, Note, Obstacle};
-use crate::check::{check_change, check_memory};
+use crate::check::Changes;
 use crate::copies::{Role, copy_points};
 use crate::derive::slice_of;
-use crate::index::{Aliases, BodyInfo, BodyKind, Index, Moment, StmtInfo, blocks_read, direct_uses};
+use crate::draft::Draft;
+use crate::index::{BodyInfo, BodyKind, Index, Moment, StmtInfo, direct_uses};
 use crate::ir::{Annotated, Given, Home, Memory, Storage, key};
+use crate::leaves::Leaf;
 use crate::relocate::relocate;
 use almach_core::{Atom, Exp, Var};
 use almach_lmad::{Verdict, disjoint};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 pub fn in_place(program: Annotated, log: &mut Log) -> Annotated {
-    // A check looks at the whole program, so there is one for all steps. Where it finds something, one after each step says which.
-    let mut steps = Log::default();
-    let memory = updated(&program, Check::AtTheEnd, &mut steps);
-    let memory = match check_memory(&program.core, &memory) {
-        Ok(()) => memory,
-        Err(_) => {
-            steps = Log::default();
-            updated(&program, Check::EachStep, &mut steps)
-        }
+    let mut index = Index::new(&program.core);
+    index.count_iterations(&program.memory);
+    let mut pass = InPlace {
+        changes: Changes::of(&index),
+        draft: Draft::new(&index, program.memory),
     };
-    log.notes.extend(steps.notes);
+    for info in &index.stmts {
+        pass.statement(info, log);
+    }
+    let memory = pass.draft.into_memory();
     Annotated {
-        core: program.core,
+        core: program.core.clone(),
         memory,
     }
 }
 
-/// When what was done is checked.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Check {
-    EachStep,
-    AtTheEnd,
+/// What was proved for a step; or what is in the way.
+type Attempt = Result<Vec<String>, Obstacle>;
+
+struct InPlace<'i, 'p> {
+    draft: Draft<'i, 'p>,
+    changes: Changes,
 }
 
-fn updated(program: &Annotated, check: Check, log: &mut Log) -> Memory {
-    let mut index = Index::new(&program.core);
-    index.count_iterations(&program.memory);
-    let mut memory = program.memory.clone();
-    for info in &index.stmts {
+impl InPlace<'_, '_> {
+    fn statement(&mut self, info: &StmtInfo<'_>, log: &mut Log) {
+        let index = self.draft.index();
         let [value] = info.stmt.pattern.values.as_slice() else {
-            continue;
+            return;
         };
-        let points = copy_points(info.stmt, &memory, &index.env);
+        let points = copy_points(info.stmt, &self.draft, &index.env);
         for point in points.into_iter().filter(|point| point.role == Role::Old) {
             let Atom::Var(old) = &point.source else {
                 continue;
             };
-            let home = memory
-                .storage
-                .get(old)
-                .and_then(|all| all.get(point.leaf))
-                .and_then(Storage::home)
-                .cloned();
-            let Some(home) = home else {
+            let home = self
+                .draft
+                .of(&point.source)
+                .get(point.leaf)
+                .and_then(Storage::home);
+            let Some(home) = home.cloned() else {
                 let why = format!("`{}` is in no block, so its update makes one", index.name(old));
                 log.notes.push(Note::left(&value.var, why.into()));
                 continue;
@@ -80,9 +79,8 @@ fn updated(program: &Annotated, check: Check, log: &mut Log) -> Memory {
             if index.same_home(&home, &point.to) {
                 continue;
             }
-            match update(&index, &memory, info, (&value.var, point.leaf), &home, check) {
-                Ok((better, proofs)) => {
-                    memory = better;
+            match self.update(info, (&value.var, point.leaf), &home) {
+                Ok(proofs) => {
                     let why = format!(
                         "`{}` is updated in place: nothing uses its old value afterwards",
                         index.name(old)
@@ -93,51 +91,71 @@ fn updated(program: &Annotated, check: Check, log: &mut Log) -> Memory {
             }
         }
     }
-    memory
-}
 
-/// Better memory, and what was proved for it; or what is in the way.
-type Attempt = Result<(Memory, Vec<String>), Obstacle>;
-
-fn update(
-    index: &Index<'_>,
-    memory: &Memory,
-    info: &StmtInfo<'_>,
-    (new, leaf): (&Var, usize),
-    home: &Home,
-    check: Check,
-) -> Attempt {
-    match try_update(index, memory, info, (new, leaf), home, check) {
-        Ok(better) => Ok(better),
-        Err(obstacle) => {
-            let class = Aliases::new(index, memory).may_be(&home.block);
-            let copied = copied_at_the_start(index, memory, &class).into_iter();
-            let mut better =
-                copied.filter_map(|copied| try_update(index, &copied, info, (new, leaf), home, check).ok());
-            better.next().ok_or(obstacle)
-        }
-    }
-}
-
-/// Memory in which one of the loops that carry such a block starts with a copy of its own, so that its block is nobody else's.
-/// The outermost loop first: those inside it then start with its block.
-fn copied_at_the_start(index: &Index<'_>, memory: &Memory, class: &HashSet<Var>) -> Vec<Memory> {
-    let mut out = Vec::new();
-    for info in &index.stmts {
-        let Some(head) = key(info.stmt).and_then(|key| memory.heads.get(key)) else {
-            continue;
+    fn update(&mut self, info: &StmtInfo<'_>, (new, leaf): (&Var, usize), home: &Home) -> Attempt {
+        let obstacle = match self.try_update(info, (new, leaf), home) {
+            Ok(proofs) => return Ok(proofs),
+            Err(obstacle) => obstacle,
         };
-        for (at, item) in head.items.iter().enumerate() {
-            if item.inside.as_ref().is_some_and(|inside| class.contains(inside)) {
-                out.extend(with_copy(index, memory, info, at));
+        for (stmt, item) in loops_that_carry(&self.draft, &home.block) {
+            let mark = self.draft.mark();
+            let copied = copy_at_the_start(&mut self.draft, stmt, item);
+            if copied.is_some()
+                && let Ok(proofs) = self.try_update(info, (new, leaf), home)
+            {
+                return Ok(proofs);
+            }
+            self.draft.rollback(mark);
+        }
+        Err(obstacle)
+    }
+
+    /// Changes nothing where something is in the way.
+    fn try_update(&mut self, info: &StmtInfo<'_>, (new, leaf): (&Var, usize), home: &Home) -> Attempt {
+        let draft = &mut self.draft;
+        let class = draft.may_be(&home.block);
+        owned(draft, info, &class)?;
+        let proofs = dead(draft, info, new, &class)?;
+        let mark = draft.mark();
+        let moved = match relocate(draft, new, leaf, home) {
+            Some(()) => self.changes.check(draft, mark).map_err(|broken| broken.message),
+            None => Err("its block is handed on in a way that the other cannot be".to_string()),
+        };
+        match moved {
+            Ok(()) => Ok(proofs),
+            Err(why) => {
+                draft.rollback(mark);
+                Err(why.into())
             }
         }
     }
-    out
 }
 
-fn with_copy(index: &Index<'_>, memory: &Memory, info: &StmtInfo<'_>, at: usize) -> Option<Memory> {
-    let head = key(info.stmt).and_then(|key| memory.heads.get(key))?;
+/// The loops that carry what may be a block, and as which item. The outermost first: those inside it start with its block.
+fn loops_that_carry(draft: &Draft<'_, '_>, block: &Var) -> Vec<(usize, usize)> {
+    let mut loops = BTreeSet::new();
+    for block in draft.may_be(block) {
+        let Some((item, info)) = draft.item(&block) else {
+            continue;
+        };
+        let head = key(info.stmt).and_then(|key| draft.heads.get(key));
+        let at = head.and_then(|head| head.items.iter().position(|other| other.var == item.var));
+        if let (Some(inside), Some(at)) = (&item.inside, at)
+            && *inside == block
+            && let Some(stmt) = key(info.stmt).and_then(|key| draft.index().defs.get(key))
+        {
+            loops.insert((*stmt, at));
+        }
+    }
+    loops.into_iter().collect()
+}
+
+/// Lets a loop start with a copy of its own, so that its block is nobody else's.
+fn copy_at_the_start(draft: &mut Draft<'_, '_>, stmt: usize, at: usize) -> Option<()> {
+    let index = draft.index();
+    let info = index.stmts.get(stmt)?;
+    let key = key(info.stmt)?;
+    let mut head = draft.heads.get(key)?.clone();
     let block = match head.items.get(at)?.given.first()? {
         Given::Block(block) => block.clone(),
         Given::Alloc(_) | Given::Integer(_) => return None,
@@ -150,55 +168,27 @@ fn with_copy(index: &Index<'_>, memory: &Memory, info: &StmtInfo<'_>, at: usize)
         let Atom::Var(var) = initial else {
             return None;
         };
-        let leaves = index.leaves(var);
-        let storage = memory.storage.get(var)?;
+        let storage = draft.storage.get(var)?;
         let at = storage
             .iter()
             .position(|one| one.home().is_some_and(|home| home.block == block))?;
-        leaves.get(at).map(crate::leaves::Leaf::cells)
+        index.leaves(var).get(at).map(Leaf::cells)
     })?;
-    let mut copied = memory.clone();
-    let head = key(info.stmt).and_then(|key| copied.heads.get_mut(key))?;
     *head.items.get_mut(at)?.given.first_mut()? = Given::Alloc(cells);
-    Some(copied)
-}
-
-fn try_update(
-    index: &Index<'_>,
-    memory: &Memory,
-    info: &StmtInfo<'_>,
-    (new, leaf): (&Var, usize),
-    home: &Home,
-    check: Check,
-) -> Attempt {
-    let aliases = Aliases::new(index, memory);
-    let class = aliases.may_be(&home.block);
-    owned(index, memory, info, &class)?;
-    let proofs = dead(index, memory, info, new, &class)?;
-    let moved = relocate(index, memory, new, leaf, home)
-        .ok_or_else(|| "its block is handed on in a way that the other cannot be".to_string())?;
-    if check == Check::EachStep {
-        check_change(index.program, memory, &moved).map_err(|broken| broken.message)?;
-    }
-    Ok((moved, proofs))
+    draft.set_head(key, head);
+    Some(())
 }
 
 /// No block of the class belongs to a caller, or to what is outside of a function whose iterations may run at once.
-fn owned(
-    index: &Index<'_>,
-    memory: &Memory,
-    info: &StmtInfo<'_>,
-    class: &HashSet<Var>,
-) -> Result<(), Obstacle> {
-    for function in &memory.functions {
-        if let Some((block, _)) = function.context.iter().find(|(block, _)| class.contains(block)) {
-            let whose = array_in(memory, block);
-            let why = format!("it may be in the memory of {whose}, which belongs to the caller");
-            return Err(Obstacle::from(why)
-                .help("update an array that the program makes, or copy the caller's first (`materialise`)"));
-        }
+fn owned(draft: &Draft<'_, '_>, info: &StmtInfo<'_>, class: &HashSet<Var>) -> Result<(), Obstacle> {
+    let index = draft.index();
+    let first = |found: &dyn Fn(&Var) -> bool| class.iter().filter(|block| found(block)).min();
+    if let Some(block) = first(&|block| draft.taken(block).is_some()) {
+        let whose = array_in(draft, block);
+        let why = format!("it may be in the memory of {whose}, which belongs to the caller");
+        return Err(Obstacle::from(why)
+            .help("update an array that the program makes, or copy the caller's first (`materialise`)"));
     }
-    let bound = index.memory_bound(memory);
     let lambda = index
         .around(info.body)
         .into_iter()
@@ -207,12 +197,9 @@ fn owned(
     let Some(lambda) = lambda else {
         return Ok(());
     };
-    match class
-        .iter()
-        .find(|block| bound.get(*block).is_none_or(|moment| *moment < lambda.start))
-    {
+    match first(&|block| draft.bound(block).is_none_or(|moment| moment < lambda.start)) {
         Some(block) => {
-            let whose = array_in(memory, block);
+            let whose = array_in(draft, block);
             let why = format!("it may be in the memory of {whose}, which all iterations share");
             Err(Obstacle::from(why).help("update an array that the iteration makes itself"))
         }
@@ -221,32 +208,23 @@ fn owned(
 }
 
 /// The first array that is in a block, in words; the block where there is none.
-fn array_in(memory: &Memory, block: &Var) -> String {
-    let is_there = |storage: &Storage| storage.home().is_some_and(|home| home.block == *block);
-    let mut arrays = memory.storage.iter();
-    let array = arrays.find(|(_, storage)| storage.iter().any(is_there));
-    format!("`{}`", array.map_or(block, |(array, _)| array).name)
+fn array_in(draft: &Draft<'_, '_>, block: &Var) -> String {
+    let arrays = draft.placed_in(block);
+    format!("`{}`", arrays.first().unwrap_or(block).name)
 }
 
 /// Nothing that was bound before the update and may be in the block is used after it, nor read while it is written. Gives the
 /// proofs that a new part has other cells than what it is taken from.
-fn dead(
-    index: &Index<'_>,
-    memory: &Memory,
-    info: &StmtInfo<'_>,
-    new: &Var,
-    class: &HashSet<Var>,
-) -> Result<Vec<String>, Obstacle> {
+fn dead(draft: &Draft<'_, '_>, info: &StmtInfo<'_>, new: &Var, class: &HashSet<Var>) -> Attempt {
+    let index = draft.index();
     let around: Vec<&BodyInfo<'_>> = index
         .around(info.body)
         .into_iter()
         .filter_map(|body| index.bodies.get(body.0))
         .collect();
     let mut proofs = Vec::new();
-    let mut readers: Vec<_> = blocks_read(index, memory).into_iter().collect();
-    readers.sort_by_key(|(var, _)| var.id);
-    for (var, blocks) in readers {
-        if var == *new || blocks.is_disjoint(class) {
+    for var in draft.readers(class) {
+        if var == *new {
             continue;
         }
         let bound = index.bound.get(&var).copied().unwrap_or(0);
@@ -277,7 +255,7 @@ fn dead(
             }
         }
         if let Some(at) = uses().find(|at| *at > info.start && *at <= info.end) {
-            let proof = read_meanwhile(index, memory, info, &var).map_err(|why| {
+            let proof = read_meanwhile(index, draft, info, &var).map_err(|why| {
                 Obstacle::from(why).at(index.span_at(at)).help(
                     "make what is written first (`materialise`), or from other cells than those it goes to",
                 )

@@ -14,39 +14,41 @@
 //! - Removes: allocations. Introduces: nothing. Guarantees: nothing but places changes.
 
 use super::{Log, Note};
-use crate::index::{Aliases, BodyId, Index, Moment, blocks_read};
-use crate::ir::{Alloc, Annotated, Memory, key};
-use crate::relocate::{all_given, remove_alloc};
+use crate::draft::Draft;
+use crate::index::{BodyId, Index, Moment};
+use crate::ir::{Alloc, Annotated, key};
 use almach_core::Var;
+use almach_value::ScalarType;
 use std::collections::HashMap;
 
 pub fn merge(program: Annotated, log: &mut Log) -> Annotated {
     let mut index = Index::new(&program.core);
     index.count_iterations(&program.memory);
-    let mut memory = program.memory;
-    let mut last = last_uses(&index, &memory);
-    let mut kept: Vec<Made> = Vec::new();
-    for second in made(&index, &memory) {
+    let mut draft = Draft::new(&index, program.memory);
+    let mut kept: HashMap<(BodyId, ScalarType), Vec<Kept>> = HashMap::new();
+    for Made { alloc, body, at } in made(&draft) {
+        let last = last_use(&draft, &alloc.block);
+        let kept = kept.entry((body, alloc.element)).or_default();
         // A block that takes another one's arrays is needed longer, so one look at each is enough.
-        let fits = |first: &&Made| {
-            first.body == second.body
-                && first.alloc.element == second.alloc.element
-                && last.get(&first.alloc.block).is_some_and(|last| *last < second.at)
-                && index.known.is_nonneg(&(&first.alloc.cells - &second.alloc.cells))
+        let fits = |first: &&mut Kept| {
+            first.last.is_some_and(|last| last < at)
+                && index.known.is_nonneg(&(&first.alloc.cells - &alloc.cells))
         };
-        let Some(first) = kept.iter().find(fits).map(|first| first.alloc.block.clone()) else {
-            kept.push(second);
+        let Some(first) = kept.iter_mut().find(fits) else {
+            kept.push(Kept { alloc, last });
             continue;
         };
-        let gone = &second.alloc.block;
-        remove_alloc(&mut memory, gone);
-        memory.rename_block(gone, &first);
-        let until = last.get(gone).copied().unwrap_or(0);
-        let entry = last.entry(first.clone()).or_insert(0);
-        *entry = (*entry).max(until);
-        let why = format!("shares the block `{}`, whose arrays are dead by then", first.name);
+        let gone = &alloc.block;
+        draft.remove_alloc(gone);
+        draft.rename_block(gone, &first.alloc.block);
+        first.last = first.last.max(last);
+        let why = format!(
+            "shares the block `{}`, whose arrays are dead by then",
+            first.alloc.block.name
+        );
         log.notes.push(Note::done(gone, why));
     }
+    let memory = draft.into_memory();
     Annotated {
         core: program.core.clone(),
         memory,
@@ -59,15 +61,19 @@ struct Made {
     at: Moment,
 }
 
+/// A block, and when it is last needed.
+struct Kept {
+    alloc: Alloc,
+    last: Option<Moment>,
+}
+
 /// The blocks that nobody hands on, in the order of the text.
-fn made(index: &Index<'_>, memory: &Memory) -> Vec<Made> {
-    let aliases = Aliases::new(index, memory);
-    let given = all_given(memory);
+fn made(draft: &Draft<'_, '_>) -> Vec<Made> {
     let mut made = Vec::new();
-    for info in &index.stmts {
-        let allocs = key(info.stmt).and_then(|key| memory.allocs.get(key));
+    for info in &draft.index().stmts {
+        let allocs = key(info.stmt).and_then(|key| draft.allocs.get(key));
         for alloc in allocs.into_iter().flatten() {
-            if !aliases.is_handed_on(&alloc.block) && !given.contains(&alloc.block) {
+            if !draft.is_handed_on(&alloc.block) && !draft.is_given(&alloc.block) {
                 made.push(Made {
                     alloc: alloc.clone(),
                     body: info.body,
@@ -80,15 +86,12 @@ fn made(index: &Index<'_>, memory: &Memory) -> Vec<Made> {
 }
 
 /// When a block is last needed.
-fn last_uses(index: &Index<'_>, memory: &Memory) -> HashMap<Var, Moment> {
-    let mut last: HashMap<Var, Moment> = HashMap::new();
-    for (var, blocks) in blocks_read(index, memory) {
+fn last_use(draft: &Draft<'_, '_>, block: &Var) -> Option<Moment> {
+    let index = draft.index();
+    let readers = draft.readers([block]).into_iter();
+    let moments = readers.map(|var| {
         let uses = index.uses.get(&var).into_iter().flatten().copied();
-        let moment = uses.chain(index.bound.get(&var).copied()).max().unwrap_or(0);
-        for block in blocks {
-            let entry = last.entry(block).or_insert(0);
-            *entry = (*entry).max(moment);
-        }
-    }
-    last
+        uses.chain(index.bound.get(&var).copied()).max().unwrap_or(0)
+    });
+    moments.max()
 }

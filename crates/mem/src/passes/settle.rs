@@ -14,80 +14,101 @@
 //! - Removes: blocks that loops hand on unchanged. Introduces: nothing. Guarantees: nothing but names of blocks changes.
 
 use super::{Log, Note};
-use crate::check::check_memory;
+use crate::check::Changes;
+use crate::draft::{Draft, Giver};
 use crate::index::Index;
-use crate::ir::{Alloc, Annotated, Given, Item, Kind, Memory, key};
+use crate::ir::{Alloc, Annotated, Given, Item, Kind, key};
 use almach_core::{Exp, Stmt, Var};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 pub fn settle(program: Annotated, log: &mut Log) -> Annotated {
-    let index = Index::new(&program.core);
-    let mut memory = program.memory;
+    let mut index = Index::new(&program.core);
+    index.count_iterations(&program.memory);
+    let mut changes = Changes::of(&index);
+    let mut draft = Draft::new(&index, program.memory);
     let mut left = HashSet::new();
-    while let Some((block, better)) = next(&index, &memory, &left) {
-        match check_memory(index.program, &better) {
-            Ok(()) => {
-                memory = better;
-                log.notes.push(Note::done(&block, "the loop carries one block"));
-            }
-            Err(_) => {
-                left.insert(block);
+    // A loop that starts with a block and gives it back is settled after the loops inside it.
+    let mut open: BTreeSet<usize> = (0..index.stmts.len()).collect();
+    while let Some(at) = open.pop_first() {
+        let Some(info) = index.stmts.get(at) else {
+            continue;
+        };
+        while let Some((number, item)) = next(&draft, info.stmt, &left) {
+            let mark = draft.mark();
+            let settled = settled(&mut draft, info.stmt, number, &item);
+            match settled.filter(|_| changes.check(&draft, mark).is_ok()) {
+                Some(block) => {
+                    log.notes
+                        .push(Note::done(&item.var, "the loop carries one block"));
+                    open.extend(statements(&draft, &block));
+                }
+                None => {
+                    draft.rollback(mark);
+                    left.insert(item.var);
+                }
             }
         }
     }
+    let memory = draft.into_memory();
     Annotated {
         core: program.core.clone(),
         memory,
     }
 }
 
-/// A block that a loop hands on unchanged, and memory in which it does not.
-fn next(index: &Index<'_>, memory: &Memory, left: &HashSet<Var>) -> Option<(Var, Memory)> {
-    for info in &index.stmts {
-        let head = key(info.stmt).and_then(|key| memory.heads.get(key));
-        let items = head.into_iter().flat_map(|head| &head.items);
-        for (at, item) in items.enumerate() {
-            if !left.contains(&item.var)
-                && let Some(better) = settled(memory, info.stmt, at, item)
-            {
-                return Some((item.var.clone(), better));
-            }
-        }
-    }
-    None
+/// The statements that hand a block on.
+fn statements(draft: &Draft<'_, '_>, block: &Var) -> Vec<usize> {
+    let givers = draft.givers(block).into_iter();
+    let stmts = givers.filter_map(|giver| match giver {
+        Giver::Statement(stmt) => draft.index().defs.get(&stmt).copied(),
+        Giver::Function(_) => None,
+    });
+    stmts.collect()
 }
 
-fn settled(memory: &Memory, stmt: &Stmt, at: usize, item: &Item) -> Option<Memory> {
-    let (Exp::Loop(_), Kind::Block(element), Some(inside), [first, Given::Block(after)]) =
-        (&stmt.exp, item.kind, item.inside.as_ref(), item.given.as_slice())
+/// A block that a loop hands on unchanged.
+fn next(draft: &Draft<'_, '_>, stmt: &Stmt, left: &HashSet<Var>) -> Option<(usize, Item)> {
+    let Exp::Loop(_) = &stmt.exp else {
+        return None;
+    };
+    let head = key(stmt).and_then(|key| draft.heads.get(key))?;
+    let mut items = head.items.iter().enumerate();
+    let (at, item) = items.find(|(_, item)| {
+        let unchanged = match (item.inside.as_ref(), item.given.as_slice()) {
+            (Some(inside), [_, Given::Block(after)]) => after == inside,
+            _ => false,
+        };
+        unchanged && matches!(item.kind, Kind::Block(_)) && !left.contains(&item.var)
+    })?;
+    Some((at, item.clone()))
+}
+
+/// Gives the one block that the loop carries then.
+fn settled(draft: &mut Draft<'_, '_>, stmt: &Stmt, at: usize, item: &Item) -> Option<Var> {
+    let (Kind::Block(element), Some(inside), Some(first)) =
+        (item.kind, item.inside.as_ref(), item.given.first())
     else {
         return None;
     };
-    if after != inside {
-        return None;
-    }
     let key = key(stmt)?;
-    let mut better = memory.clone();
     let block = match first {
         Given::Block(block) => block.clone(),
         Given::Alloc(cells) => {
-            let block = better.fresh(&inside.name);
+            let block = draft.fresh(&inside.name);
             let alloc = Alloc {
                 block: block.clone(),
                 element,
                 cells: cells.clone(),
             };
-            better.allocs.entry(key.clone()).or_default().push(alloc);
+            draft.add_alloc(key, alloc);
             block
         }
         Given::Integer(_) => return None,
     };
-    let head = better.heads.get_mut(key)?;
+    let mut head = draft.heads.get(key)?.clone();
     head.items.remove(at);
-    if head.items.is_empty() && head.index.is_none() {
-        better.heads.remove(key);
-    }
-    better.rename_block(inside, &block);
-    better.rename_block(&item.var, &block);
-    Some(better)
+    draft.set_head(key, head);
+    draft.rename_block(inside, &block);
+    draft.rename_block(&item.var, &block);
+    Some(block)
 }

@@ -25,9 +25,10 @@
 mod undisturbed;
 
 use super::{Log, Note, Obstacle};
-use crate::check::check_change;
+use crate::check::Changes;
 use crate::copies::{CopyPoint, Role, copy_points};
-use crate::index::{BodyId, BodyKind, Index, Moment, StmtInfo, blocks_read};
+use crate::draft::Draft;
+use crate::index::{BodyId, BodyInfo, BodyKind, Index, Moment, StmtInfo};
 use crate::ir::{Alloc, Annotated, Given, Home, Memory, Storage, key};
 use crate::leaves::Leaf;
 use crate::relocate::relocate;
@@ -40,15 +41,30 @@ use undisturbed::undisturbed;
 pub fn short_circuit(program: Annotated, log: &mut Log) -> Annotated {
     let mut index = Index::new(&program.core);
     index.count_iterations(&program.memory);
-    let mut memory = program.memory;
-    let mut refused = HashSet::new();
-    while let Some(better) = one(&index, &memory, &mut refused, log) {
-        memory = better;
-    }
+    let mut pass = ShortCircuit {
+        changes: Changes::of(&index),
+        draft: Draft::new(&index, program.memory),
+        refused: HashSet::new(),
+    };
+    // A step may make another one possible that comes before it.
+    while pass.sweep(log) == Sweep::Changed {}
+    let memory = pass.draft.into_memory();
     Annotated {
         core: program.core.clone(),
         memory,
     }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sweep {
+    Changed,
+    Unchanged,
+}
+
+struct ShortCircuit<'i, 'p> {
+    draft: Draft<'i, 'p>,
+    changes: Changes,
+    refused: HashSet<(Var, usize, Moment)>,
 }
 
 /// Somewhere an array is copied to, at the end of what it is made in.
@@ -70,70 +86,87 @@ struct FunctionResult {
     result: usize,
 }
 
-fn one(
-    index: &Index<'_>,
-    memory: &Memory,
-    refused: &mut HashSet<(Var, usize, Moment)>,
-    log: &mut Log,
-) -> Option<Memory> {
-    // Ends first: what a result is put together from then goes where the result is.
-    let copies = ends(index, memory).into_iter().chain(statements(index, memory));
-    for copy in copies {
-        let in_place = memory
-            .storage
-            .get(&copy.source)
-            .and_then(|all| all.get(copy.leaf))
-            .and_then(Storage::home)
-            .is_some_and(|home| index.same_home(home, &copy.to));
-        if in_place || refused.contains(&(copy.source.clone(), copy.leaf, copy.at)) {
-            continue;
-        }
-        match attempt(index, memory, &copy) {
-            Ok((better, proofs)) => {
-                let why = format!(
-                    "`{}` is built where it will be, in `{}`",
-                    index.name(&copy.source),
-                    copy.to.block.name
-                );
-                log.notes.push(Note::done(&copy.source, why).proved(proofs));
-                return Some(better);
-            }
-            Err(obstacle) => {
-                refused.insert((copy.source.clone(), copy.leaf, copy.at));
-                log.notes.push(Note::left(&copy.source, obstacle));
+impl ShortCircuit<'_, '_> {
+    /// Tries all copies. Ends first: what a result is put together from then goes where the result is.
+    fn sweep(&mut self, log: &mut Log) -> Sweep {
+        let index = self.draft.index();
+        let mut sweep = Sweep::Unchanged;
+        for (id, info) in index.bodies.iter().enumerate() {
+            while self.step(body_end(&self.draft, BodyId(id), info), log) == Sweep::Changed {
+                sweep = Sweep::Changed;
             }
         }
+        for (at, info) in index.stmts.iter().enumerate() {
+            while self.step(statement(&self.draft, at, info), log) == Sweep::Changed {
+                sweep = Sweep::Changed;
+            }
+        }
+        sweep
     }
-    None
+
+    /// The first of these copies that need not be; then the others are looked at anew.
+    fn step(&mut self, copies: Vec<Copy>, log: &mut Log) -> Sweep {
+        let index = self.draft.index();
+        for copy in copies {
+            let home = self
+                .draft
+                .storage
+                .get(&copy.source)
+                .and_then(|all| all.get(copy.leaf));
+            let in_place = home
+                .and_then(Storage::home)
+                .is_some_and(|home| index.same_home(home, &copy.to));
+            let refused = (copy.source.clone(), copy.leaf, copy.at);
+            if in_place || self.refused.contains(&refused) {
+                continue;
+            }
+            let mark = self.draft.mark();
+            match attempt(&mut self.draft, &mut self.changes, &copy) {
+                Ok(proofs) => {
+                    let why = format!(
+                        "`{}` is built where it will be, in `{}`",
+                        index.name(&copy.source),
+                        copy.to.block.name
+                    );
+                    log.notes.push(Note::done(&copy.source, why).proved(proofs));
+                    return Sweep::Changed;
+                }
+                Err(obstacle) => {
+                    self.draft.rollback(mark);
+                    self.refused.insert(refused);
+                    log.notes.push(Note::left(&copy.source, obstacle));
+                }
+            }
+        }
+        Sweep::Unchanged
+    }
 }
 
-/// Copies that statements make.
-fn statements(index: &Index<'_>, memory: &Memory) -> Vec<Copy> {
-    let mut out = Vec::new();
-    for (at, info) in index.stmts.iter().enumerate() {
-        let points = copy_points(info.stmt, memory, &index.env);
-        let old_in_place = points
-            .iter()
-            .filter(|point| point.role == Role::Old)
-            .all(|point| is_there(index, memory, point));
-        if !old_in_place {
-            continue;
-        }
-        for point in points.into_iter().filter(|point| point.role == Role::Part) {
-            if let Atom::Var(source) = point.source {
-                out.push(Copy {
-                    source,
-                    leaf: point.leaf,
-                    to: point.to,
-                    body: info.body,
-                    at: info.start,
-                    stmt: Some(at),
-                    fresh: None,
-                });
-            }
-        }
+/// Copies that a statement makes.
+fn statement(draft: &Draft<'_, '_>, at: usize, info: &StmtInfo<'_>) -> Vec<Copy> {
+    let index = draft.index();
+    let points = copy_points(info.stmt, draft, &index.env);
+    let old_in_place = points
+        .iter()
+        .filter(|point| point.role == Role::Old)
+        .all(|point| is_there(index, draft, point));
+    if !old_in_place {
+        return Vec::new();
     }
-    out
+    let parts = points.into_iter().filter(|point| point.role == Role::Part);
+    let copies = parts.filter_map(|point| match point.source {
+        Atom::Var(source) => Some(Copy {
+            source,
+            leaf: point.leaf,
+            to: point.to,
+            body: info.body,
+            at: info.start,
+            stmt: Some(at),
+            fresh: None,
+        }),
+        Atom::Const(_) => None,
+    });
+    copies.collect()
 }
 
 fn is_there(index: &Index<'_>, memory: &Memory, point: &CopyPoint) -> bool {
@@ -142,22 +175,18 @@ fn is_there(index: &Index<'_>, memory: &Memory, point: &CopyPoint) -> bool {
 }
 
 /// Copies at the ends of the functions of `map`, and of functions.
-fn ends(index: &Index<'_>, memory: &Memory) -> Vec<Copy> {
+fn body_end(draft: &Draft<'_, '_>, body: BodyId, info: &BodyInfo<'_>) -> Vec<Copy> {
+    let index = draft.index();
     let mut out = Vec::new();
-    for (id, info) in index.bodies.iter().enumerate() {
-        match info.kind {
-            BodyKind::Lambda => {
-                let stmt = info
-                    .around
-                    .and_then(|at| index.stmts.get(at))
-                    .map(|info| info.stmt);
-                if let Some(stmt) = stmt {
-                    map_end(index, memory, stmt, BodyId(id), &mut out);
-                }
+    match info.kind {
+        BodyKind::Lambda => {
+            let around = info.around.and_then(|at| index.stmts.get(at));
+            if let Some(around) = around {
+                map_end(index, draft, around.stmt, body, &mut out);
             }
-            BodyKind::Function(function) => function_end(index, memory, function, BodyId(id), &mut out),
-            BodyKind::Branch | BodyKind::Loop => {}
         }
+        BodyKind::Function(function) => function_end(index, draft, function, body, &mut out),
+        BodyKind::Branch | BodyKind::Loop => {}
     }
     out
 }
@@ -243,11 +272,13 @@ fn function_end(index: &Index<'_>, memory: &Memory, function: usize, body: BodyI
     }
 }
 
-/// Better memory, and what was proved for it; or what is in the way.
-type Attempt = Result<(Memory, Vec<String>), Obstacle>;
+/// What was proved for a step; or what is in the way.
+type Attempt = Result<Vec<String>, Obstacle>;
 
-fn attempt(index: &Index<'_>, memory: &Memory, copy: &Copy) -> Attempt {
-    let (owner, leaf, lmad) = owner_of(index, memory, copy)?;
+/// The draft is to be rolled back where something is in the way.
+fn attempt(draft: &mut Draft<'_, '_>, changes: &mut Changes, copy: &Copy) -> Attempt {
+    let index = draft.index();
+    let (owner, leaf, lmad) = owner_of(index, draft, copy)?;
     let Some(made) = index.stmt_of(&owner) else {
         return Err(format!("`{}` is not made here", index.name(&owner)).into());
     };
@@ -258,55 +289,65 @@ fn attempt(index: &Index<'_>, memory: &Memory, copy: &Copy) -> Attempt {
         )
         .into());
     }
-    let home = memory
-        .storage
-        .get(&owner)
-        .and_then(|all| all.get(leaf))
-        .and_then(Storage::home);
-    let Some(home) = home else {
+    let home = draft.storage.get(&owner).and_then(|all| all.get(leaf));
+    let Some(home) = home.and_then(Storage::home).cloned() else {
         return Err(format!("`{}` is in no block", index.name(&owner)).into());
     };
-    let own = key(made.stmt).and_then(|key| memory.allocs.get(key));
+    let own = key(made.stmt).and_then(|key| draft.allocs.get(key));
     if !own.is_some_and(|allocs| allocs.iter().any(|alloc| alloc.block == home.block)) {
         return Err(format!("`{}` is in a block that others have made", index.name(&owner)).into());
     }
-    let mut to = Home {
-        block: copy.to.block.clone(),
+    let mark = draft.mark();
+    let to = Home {
+        block: make_block(draft, copy, made),
         lmad,
     };
-    let mut better = memory.clone();
-    if let Some((alloc, place)) = &copy.fresh {
-        let block = better.fresh(&alloc.block.name);
-        to.block = block.clone();
-        let first = Alloc {
-            block: block.clone(),
-            ..alloc.clone()
-        };
-        insert_alloc(&mut better, made.stmt, first);
-        let item = better
-            .functions
-            .get_mut(place.function)
-            .and_then(|f| f.results.get_mut(place.result));
-        if let Some(item) = item {
-            item.given = vec![Given::Block(block)];
-        }
-    } else if let Some(stmt) = copy.stmt.and_then(|at| index.stmts.get(at)) {
-        move_alloc(&mut better, stmt.stmt, made.stmt, &to.block);
-    }
-    there_before(index, &better, &to, made.start)?;
-    let proofs = undisturbed(index, &better, &to, home, made, copy)?;
-    unchanged_after(index, &better, &to, home, copy)?;
-    let moved = relocate(index, &better, &owner, leaf, &to).ok_or_else(|| {
+    there_before(draft, &to, made.start)?;
+    let proofs = undisturbed(draft, &to, &home, made, copy)?;
+    unchanged_after(draft, &to, &home, copy)?;
+    relocate(draft, &owner, leaf, &to).ok_or_else(|| {
         format!(
             "something that is taken from `{}` has no descriptor in `{}`",
             index.name(&owner),
             to.block.name
         )
     })?;
-    match check_change(index.program, memory, &moved) {
-        Ok(()) => Ok((moved, proofs)),
+    match changes.check(draft, mark) {
+        Ok(()) => Ok(proofs),
         Err(broken) => Err(broken.message.into()),
     }
+}
+
+/// The block that an array is copied to, which is made before the array is.
+fn make_block(draft: &mut Draft<'_, '_>, copy: &Copy, made: &StmtInfo<'_>) -> Var {
+    let Some(before) = key(made.stmt) else {
+        return copy.to.block.clone();
+    };
+    if let Some((alloc, place)) = &copy.fresh {
+        let block = draft.fresh(&alloc.block.name);
+        let first = Alloc {
+            block: block.clone(),
+            ..alloc.clone()
+        };
+        draft.add_alloc(before, first);
+        let function = draft.functions.get(place.function);
+        let mut results = function.map_or_else(Vec::new, |function| function.results.clone());
+        if let Some(item) = results.get_mut(place.result) {
+            item.given = vec![Given::Block(block.clone())];
+        }
+        draft.set_results(place.function, results);
+        return block;
+    }
+    let block = copy.to.block.clone();
+    let copying = copy.stmt.and_then(|at| draft.index().stmts.get(at));
+    let beside = draft.alloc(&block).map(|(_, info)| info.start) == copying.map(|info| info.start);
+    if copying.is_some()
+        && beside
+        && let Some(alloc) = draft.remove_alloc(&block)
+    {
+        draft.add_alloc(before, alloc);
+    }
+    block
 }
 
 /// The array whose block a copied array is in, and where it must be for the copied one to be in place.
@@ -375,44 +416,16 @@ fn inverse(index: &Index<'_>, exp: &Exp, lmad: &Lmad<Var>) -> Option<(Var, Lmad<
     }
 }
 
-fn insert_alloc(memory: &mut Memory, before: &Stmt, alloc: Alloc) {
-    if let Some(key) = key(before) {
-        memory.allocs.entry(key.clone()).or_default().push(alloc);
-    }
-}
-
-/// Makes a block earlier.
-fn move_alloc(memory: &mut Memory, from: &Stmt, to: &Stmt, block: &Var) {
-    let Some(allocs) = key(from).and_then(|key| memory.allocs.get_mut(key)) else {
-        return;
-    };
-    if let Some(at) = allocs.iter().position(|alloc| alloc.block == *block) {
-        let alloc = allocs.remove(at);
-        if allocs.is_empty()
-            && let Some(key) = key(from)
-        {
-            memory.allocs.remove(key);
-        }
-        insert_alloc(memory, to, alloc);
-    }
-}
-
 /// The block, its size and the parts of the descriptor are known at that moment.
-fn there_before(index: &Index<'_>, memory: &Memory, to: &Home, start: Moment) -> Result<(), String> {
-    let bound = index.memory_bound(memory);
-    let when = |var: &Var| bound.get(var).or_else(|| index.bound.get(var)).copied();
+fn there_before(draft: &Draft<'_, '_>, to: &Home, start: Moment) -> Result<(), String> {
     let known = |size: &Size| {
         size.free_vars()
-            .all(|var| when(var).is_some_and(|moment| moment < start))
+            .all(|var| draft.when(var).is_some_and(|moment| moment < start))
     };
-    if when(&to.block).is_none_or(|moment| moment > start) {
+    if draft.when(&to.block).is_none_or(|moment| moment > start) {
         return Err(format!("the block `{}` is made only after it", to.block.name));
     }
-    let alloc = memory
-        .allocs
-        .values()
-        .flatten()
-        .find(|alloc| alloc.block == to.block);
+    let alloc = draft.alloc(&to.block).map(|(alloc, _)| alloc);
     let parts = to
         .lmad
         .dims
@@ -428,63 +441,35 @@ fn there_before(index: &Index<'_>, memory: &Memory, to: &Home, start: Moment) ->
     }
 }
 
-/// When a block is made, if a statement of its own makes it.
-fn made_at(index: &Index<'_>, memory: &Memory, block: &Var) -> Option<Moment> {
-    let mut stmts = index.stmts.iter();
-    let made = stmts.find(|info| {
-        let allocs = key(info.stmt).and_then(|key| memory.allocs.get(key));
-        allocs.is_some_and(|allocs| allocs.iter().any(|alloc| alloc.block == *block))
-    });
-    made.map(|info| info.start)
-}
-
 /// Where what was copied is used after the copy, nothing else is written to where it then is before that.
-fn unchanged_after(
-    index: &Index<'_>,
-    memory: &Memory,
-    to: &Home,
-    from: &Home,
-    copy: &Copy,
-) -> Result<(), String> {
+fn unchanged_after(draft: &Draft<'_, '_>, to: &Home, from: &Home, copy: &Copy) -> Result<(), String> {
+    let index = draft.index();
     let copying = copy.stmt.and_then(|at| index.stmts.get(at));
     let copied = copying.map_or(copy.at, |info| info.end);
-    let readers = blocks_read(index, memory);
-    let readers = readers.iter().filter(|(_, blocks)| blocks.contains(&from.block));
+    let readers = draft.readers([&from.block]);
     let last = readers
-        .filter_map(|(var, _)| Some((var, *index.uses.get(var)?.iter().max()?)))
+        .iter()
+        .filter_map(|var| Some((var, *index.uses.get(var)?.iter().max()?)))
         .filter(|(_, last)| *last > copied)
         .max_by_key(|(_, last)| *last);
     let Some((var, last)) = last else {
         return Ok(());
     };
-    let class = crate::index::Aliases::new(index, memory).class(&to.block);
-    let writes = |info: &StmtInfo<'_>| {
-        let [value] = info.stmt.pattern.values.as_slice() else {
-            return true;
-        };
-        !matches!(
-            crate::derive::derive(&info.stmt.exp, &value.ty, memory, &index.env),
-            crate::derive::Derived::Same(_)
-        )
+    let writes = |at: usize| {
+        let info = index.stmts.get(at);
+        let single = info.is_some_and(|info| info.stmt.pattern.values.len() == 1);
+        let later = info.is_some_and(|info| info.start >= copied && info.start < last);
+        later && !(single && draft.is_derived(at))
     };
-    let mut later = index
-        .stmts
-        .iter()
-        .filter(|info| info.start >= copied && info.start < last);
-    let writer = later.find(|info| {
-        let values = info.stmt.pattern.values.iter();
-        let mut homes = values
-            .filter_map(|value| memory.storage.get(&value.var))
-            .flatten()
-            .filter_map(Storage::home);
-        homes.any(|home| class.contains(&home.block)) && writes(info)
-    });
-    match writer {
-        Some(_) => Err(format!(
+    let class = draft.class(&to.block);
+    let placed = class.iter().flat_map(|block| draft.placed_in(block));
+    let mut makers = placed.filter_map(|var| index.defs.get(&var).copied());
+    match makers.any(writes) {
+        true => Err(format!(
             "`{}` is used after `{}` is written to again",
             index.name(var),
             to.block.name
         )),
-        None => Ok(()),
+        false => Ok(()),
     }
 }

@@ -1,9 +1,9 @@
 //! Whether anything uses the cells that an array is to be built in, from when it is made to when it is copied.
 
-use super::{Copy, made_at};
-use crate::derive::{Derived, derive};
-use crate::index::{Aliases, Index, Moment, StmtInfo, blocks_read};
-use crate::ir::{Home, Memory, Storage, key};
+use super::Copy;
+use crate::draft::Draft;
+use crate::index::{Index, Moment, StmtInfo};
+use crate::ir::{Home, Storage, key};
 use crate::leaves::Leaf;
 use crate::passes::Obstacle;
 use almach_core::{Atom, Exp, Size, Var};
@@ -13,23 +13,22 @@ use std::collections::HashSet;
 
 /// Nothing else is read from or written to the new place in between. Gives the proofs that what is in the same block is elsewhere.
 pub(super) fn undisturbed(
-    index: &Index<'_>,
-    memory: &Memory,
+    draft: &Draft<'_, '_>,
     to: &Home,
     from: &Home,
     making: &StmtInfo<'_>,
     copy: &Copy,
 ) -> Result<Vec<String>, Obstacle> {
-    let aliases = Aliases::new(index, memory);
-    let mut class = aliases.class(&to.block);
+    let index = draft.index();
+    let mut class = draft.class(&to.block);
     // A block that was there before this one was made is another, whatever hands both on afterwards.
-    if let Some(made) = made_at(index, memory, &to.block) {
-        let bound = index.memory_bound(memory);
-        class.retain(|block| *block == to.block || bound.get(block).is_none_or(|moment| *moment > made));
+    if let Some((_, made)) = draft.alloc(&to.block) {
+        let since = |block: &Var| draft.bound(block).is_none_or(|moment| moment > made.start);
+        class.retain(|block| *block == to.block || since(block));
     }
     let mut between = Between {
         index,
-        memory,
+        draft,
         to,
         from,
         making,
@@ -44,19 +43,17 @@ pub(super) fn undisturbed(
         .and_then(|at| index.stmts.get(at))
         .map_or(&[][..], |info| info.stmt.pattern.values.as_slice());
     let mut proofs = Vec::new();
-    let mut readers: Vec<_> = blocks_read(index, memory).into_iter().collect();
-    readers.sort_by_key(|(var, _)| var.id);
-    for (var, blocks) in readers {
-        if !blocks.is_disjoint(&between.class) && results.iter().all(|value| value.var != var) {
+    for var in draft.readers(&between.class) {
+        if results.iter().all(|value| value.var != var) {
             between.leaves_alone(&var, &mut proofs)?;
         }
     }
     Ok(proofs)
 }
 
-struct Between<'a> {
-    index: &'a Index<'a>,
-    memory: &'a Memory,
+struct Between<'a, 'i, 'p> {
+    index: &'a Index<'p>,
+    draft: &'a Draft<'i, 'p>,
     to: &'a Home,
     from: &'a Home,
     making: &'a StmtInfo<'a>,
@@ -67,7 +64,7 @@ struct Between<'a> {
     overwritten: HashSet<Var>,
 }
 
-impl Between<'_> {
+impl<'p> Between<'_, '_, 'p> {
     fn leaves_alone(&self, var: &Var, proofs: &mut Vec<String>) -> Result<(), Obstacle> {
         let (index, to) = (self.index, self.to);
         let bound = index.bound.get(var).copied().unwrap_or(0);
@@ -84,7 +81,7 @@ impl Between<'_> {
                 .at(read.first().and_then(|at| index.span_at(*at)))
                 .help("use it before, or copy it (`materialise`)")
         };
-        let storage = self.memory.storage.get(var).map_or(&[][..], Vec::as_slice);
+        let storage = self.draft.storage.get(var).map_or(&[][..], Vec::as_slice);
         for storage in storage {
             match storage {
                 Storage::Placed(home)
@@ -143,7 +140,7 @@ impl Between<'_> {
     }
 
     /// The statement that takes something directly at a moment.
-    fn taker(&self, at: Moment) -> Option<&StmtInfo<'_>> {
+    fn taker(&self, at: Moment) -> Option<&StmtInfo<'p>> {
         self.index.taker(at)
     }
 
@@ -155,15 +152,12 @@ impl Between<'_> {
         let [value] = stmt.pattern.values.as_slice() else {
             return false;
         };
-        let placed = self.memory.storage.get(&value.var).is_some_and(|all| {
+        let placed = self.draft.storage.get(&value.var).is_some_and(|all| {
             let mut all = all.iter();
             all.len() > 0 && all.all(|one| one.home().is_some())
         });
-        placed
-            && matches!(
-                derive(&stmt.exp, &value.ty, self.memory, &self.index.env),
-                Derived::Same(_)
-            )
+        let number = self.index.taker_number(at);
+        placed && number.is_some_and(|stmt| self.draft.is_derived(stmt))
     }
 
     /// The cell of an array that is read at a moment, where it is one.
@@ -186,7 +180,7 @@ impl Between<'_> {
             let Atom::Var(var) = arg else {
                 continue;
             };
-            let there = match self.memory.storage.get(var).map(Vec::as_slice) {
+            let there = match self.draft.storage.get(var).map(Vec::as_slice) {
                 Some([Storage::Placed(home)]) => self.index.same_home(home, self.to),
                 _ => false,
             };
@@ -225,7 +219,7 @@ impl Between<'_> {
         if dims.len() == 1 {
             return Some(found);
         }
-        let counter = self.memory.heads.get(key(making.stmt)?)?.index.clone()?;
+        let counter = self.draft.heads.get(key(making.stmt)?)?.index.clone()?;
         let function = op.functions.first()?;
         let [Atom::Var(row)] = function.body.values.as_slice() else {
             return None;
@@ -234,7 +228,7 @@ impl Between<'_> {
             block: home.block.clone(),
             lmad: home.lmad.index(&Size::var(counter))?,
         };
-        let [Storage::Placed(made)] = self.memory.storage.get(row)?.as_slice() else {
+        let [Storage::Placed(made)] = self.draft.storage.get(row)?.as_slice() else {
             return None;
         };
         let inner = index.stmt_of(row)?;
@@ -259,7 +253,7 @@ impl Between<'_> {
         let uses = self.index.uses.get(var).map_or(0, Vec::len);
         let values = making.stmt.pattern.values.iter();
         let mut carried = values.zip(&looped.params).filter(|(value, (param, initial))| {
-            let there = match self.memory.storage.get(&param.var).map(Vec::as_slice) {
+            let there = match self.draft.storage.get(&param.var).map(Vec::as_slice) {
                 Some([Storage::Placed(param)]) => self.index.same_home(param, home),
                 _ => false,
             };
