@@ -51,7 +51,7 @@ pub fn double_buffer(program: Annotated, log: &mut Log) -> Annotated {
     }
     let memory = draft.into_memory();
     Annotated {
-        core: program.core.clone(),
+        core: program.core,
         memory,
     }
 }

@@ -66,7 +66,7 @@ pub fn expand(program: Annotated, layout: Layout, log: &mut Log) -> Annotated {
     }
     let memory = draft.into_memory();
     Annotated {
-        core: program.core.clone(),
+        core: program.core,
         memory,
     }
 }

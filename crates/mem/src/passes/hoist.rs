@@ -40,7 +40,7 @@ pub fn hoist(program: Annotated, log: &mut Log) -> Annotated {
     }
     let memory = draft.into_memory();
     Annotated {
-        core: program.core.clone(),
+        core: program.core,
         memory,
     }
 }

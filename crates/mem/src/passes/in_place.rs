@@ -42,7 +42,7 @@ pub fn in_place(program: Annotated, log: &mut Log) -> Annotated {
     }
     let memory = pass.draft.into_memory();
     Annotated {
-        core: program.core.clone(),
+        core: program.core,
         memory,
     }
 }

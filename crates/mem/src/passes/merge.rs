@@ -50,7 +50,7 @@ pub fn merge(program: Annotated, log: &mut Log) -> Annotated {
     }
     let memory = draft.into_memory();
     Annotated {
-        core: program.core.clone(),
+        core: program.core,
         memory,
     }
 }

@@ -50,7 +50,7 @@ pub fn short_circuit(program: Annotated, log: &mut Log) -> Annotated {
     while pass.sweep(log) == Sweep::Changed {}
     let memory = pass.draft.into_memory();
     Annotated {
-        core: program.core.clone(),
+        core: program.core,
         memory,
     }
 }
