@@ -12,8 +12,9 @@ use almach_base::{Diagnostic, SourceMap, Span, compiler_bug};
 use almach_core::interp::{Interpreter, Limits};
 use almach_core::{Entry as CoreEntry, Program as Core};
 use almach_driver::NativeEntry;
+use almach_driver::back::{Emission, c_source_with};
 use almach_emit::Interface;
-use almach_native::{Library, Toolchain};
+use almach_native::{Library, Toolchain, kernel_text};
 use almach_value::{Sizes, conforms_with};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -185,7 +186,11 @@ impl Compiled {
         let one = |diagnostic: Box<Diagnostic>| vec![*diagnostic];
         let target = settings.target.back();
         let lowered = lowered(&program.strategy(settings)?)?;
-        let source = almach_driver::back::c_source(&lowered, &program.sources, "program", target)?;
+        let wanted = Emission {
+            kernel_text: &kernel_text(&settings.links, target).map_err(one)?,
+            ..Emission::new("program", target)
+        };
+        let source = c_source_with(&lowered, &program.sources, &wanted)?;
         let toolchain = match &settings.c_compiler {
             Some(command) => Toolchain::of(command),
             None => Toolchain::find(),

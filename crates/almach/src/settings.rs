@@ -78,7 +78,7 @@ impl Settings {
         Ok(self)
     }
 
-    /// Links a C file, an object or a library that defines foreign functions.
+    /// Links a C file, an object or a library that defines foreign functions. A `.cl` or `.cu` file defines them for kernels.
     #[must_use]
     pub fn link(mut self, file: impl Into<PathBuf>) -> Settings {
         self.links.push(file.into());

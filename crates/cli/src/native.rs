@@ -6,10 +6,10 @@ use almach_base::codes::runtime::OUT_OF_MEMORY;
 use almach_base::{Diagnostic, SourceMap, Span, compiler_bug};
 use almach_core::Program as Core;
 use almach_core::check::Checked;
-use almach_driver::back::{self, Accounting, Lowered, Target};
+use almach_driver::back::{self, Accounting, Emission, Lowered, Target};
 use almach_driver::explain::{Peak, Precision, Predicted, peaks};
 use almach_imp::interface::Entry;
-use almach_native::{Account, Library, Origin, Toolchain};
+use almach_native::{Account, Library, Origin, Toolchain, kernel_text};
 use almach_value::Value;
 use std::cell::RefCell;
 
@@ -38,7 +38,12 @@ impl Native {
         let toolchain = Toolchain::find().map_err(native)?;
         let lowered = settings.checks.apply(back::lowered(strategy, entries)?)?;
         times.lap("lower");
-        let source = back::c_source_with(&lowered, sources, "program", target, settings.memory.accounting)?;
+        let wanted = Emission {
+            accounting: settings.memory.accounting,
+            kernel_text: &kernel_text(&settings.links, target).map_err(native)?,
+            ..Emission::new("program", target)
+        };
+        let source = back::c_source_with(&lowered, sources, &wanted)?;
         times.lap("emit");
         let compiled = toolchain
             .library(&source, target, &settings.links)

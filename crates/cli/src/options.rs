@@ -166,8 +166,9 @@ pub struct RunOptions {
     /// happen
     #[arg(long)]
     pub unchecked: bool,
-    /// A C file, an object, a library, or the name of a library of the system, that defines foreign functions
-    #[arg(long, value_name = "FILE.c|LIB")]
+    /// A C file, an object, a library, or the name of a library of the system, that defines foreign functions; a `.cl` or
+    /// `.cu` file defines them for kernels
+    #[arg(long, value_name = "FILE.c|LIB|FILE.cl|FILE.cu")]
     pub link: Vec<String>,
     #[command(flatten)]
     pub passes: PassOptions,
@@ -186,8 +187,9 @@ pub struct BuildOptions {
     /// happen
     #[arg(long)]
     pub unchecked: bool,
-    /// A C file, an object, a library, or the name of a library of the system, that defines foreign functions
-    #[arg(long, value_name = "FILE.c|LIB")]
+    /// A C file, an object, a library, or the name of a library of the system, that defines foreign functions; a `.cl` or
+    /// `.cu` file defines them for kernels
+    #[arg(long, value_name = "FILE.c|LIB|FILE.cl|FILE.cu")]
     pub link: Vec<String>,
     #[command(flatten)]
     pub passes: PassOptions,
@@ -214,8 +216,9 @@ pub struct TestOptions {
     /// The device of an OpenCL or CUDA back end: its number, or a part of its name (default: the first GPU)
     #[arg(long)]
     pub device: Option<String>,
-    /// A C file, an object, a library, or the name of a library of the system, that defines foreign functions
-    #[arg(long, value_name = "FILE.c|LIB")]
+    /// A C file, an object, a library, or the name of a library of the system, that defines foreign functions; a `.cl` or
+    /// `.cu` file defines them for kernels
+    #[arg(long, value_name = "FILE.c|LIB|FILE.cl|FILE.cu")]
     pub link: Vec<String>,
     #[command(flatten)]
     pub passes: PassOptions,
@@ -248,8 +251,9 @@ pub struct BenchOptions {
     /// happen
     #[arg(long)]
     pub unchecked: bool,
-    /// A C file, an object, a library, or the name of a library of the system, that defines foreign functions
-    #[arg(long, value_name = "FILE.c|LIB")]
+    /// A C file, an object, a library, or the name of a library of the system, that defines foreign functions; a `.cl` or
+    /// `.cu` file defines them for kernels
+    #[arg(long, value_name = "FILE.c|LIB|FILE.cl|FILE.cu")]
     pub link: Vec<String>,
     #[command(flatten)]
     pub passes: PassOptions,
@@ -349,6 +353,9 @@ pub struct EmitOptions {
     /// The back end that strategy and C are for
     #[arg(long, value_enum, default_value_t = Backend::Openmp)]
     pub backend: Backend,
+    /// A file that defines foreign functions for kernels
+    #[arg(long, value_name = "FILE.cl|FILE.cu")]
+    pub link: Vec<String>,
     #[command(flatten)]
     pub passes: PassOptions,
 }
@@ -359,6 +366,9 @@ pub struct ExplainOptions {
     /// The back end to explain it for
     #[arg(long, value_enum, default_value_t = Backend::Openmp)]
     pub backend: Backend,
+    /// A file that defines foreign functions for kernels
+    #[arg(long, value_name = "FILE.cl|FILE.cu")]
+    pub link: Vec<String>,
 }
 
 #[derive(Args, Debug)]

@@ -183,6 +183,40 @@ fn a_wrong_signature_is_an_error() {
 }
 
 #[test]
+fn kernels_have_their_own_version_of_a_foreign_function() {
+    let folder = Folder::new();
+    folder.write(
+        "main.alm",
+        b"foreign halve : i32 -> i32\nentry main (xs: []i32): []i32 = map halve xs\n",
+    );
+    folder.write("halve.c", HALVE.as_bytes());
+    folder.write("halve.cl", b"#include <stdint.h>\n#include \"inner.h\"\n");
+    folder.write(
+        "inner.h",
+        b"/* halve(x) */\nvoid halve(int32_t *r, int32_t x) { *r = x + 1000; }\n",
+    );
+    folder.write("wrong.cl", b"void halve(int32_t *r, int64_t x) { *r = (int32_t)x; }\n");
+    let run = |links: &[&str]| {
+        let mut args = strings(&["run", "main.alm", "[4, 6]", "--backend", "opencl"]);
+        args.extend(links.iter().flat_map(|link| strings(&["--link", link])));
+        let output = almach(folder.path(), &args);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (text(&output.stdout), text(&output.stderr))
+    };
+    assert_eq!(run(&["halve.c", "halve.cl"]).0, "[1004, 1006]\n");
+    assert_eq!(run(&["halve.c"]).0, "[2, 3]\n");
+    let (_, error) = run(&["halve.c", "wrong.cl"]);
+    assert!(error.contains("conflicting types for 'halve'"), "{error}");
+    let explain = strings(&["explain", "main.alm", "--backend", "opencl"]);
+    let explained = almach(folder.path(), &explain);
+    let explained = String::from_utf8_lossy(&explained.stdout);
+    assert!(
+        explained.contains("there is no version for kernels"),
+        "{explained}"
+    );
+}
+
+#[test]
 fn shared_libraries_are_found_where_they_were_linked() {
     let folder = Folder::new();
     let program = "foreign half : i64 -> i64\nentry main (x: i64): i64 = half x\n";

@@ -13,6 +13,8 @@
 //!   come out of it are read back, all in one piece ([`tasks`]).
 //! - Loops and branches with kernels in them, and memory, are the host's ([`split`]).
 //! - What a kernel cannot do ([`why`]) the host does, on cells that it fetches. Procedures without parallel loops are of that kind.
+//! - Procedures that a parallel loop calls become part of its kernel ([`inline`]); C functions are called there where the user has a
+//!   version for kernels ([`foreign`]).
 //! - Iterations that wait for earlier ones do so in phases ([`chains`]).
 //! - Memory of an iteration that is large, or whose size is not known to the compiler, is allocated for all iterations before the
 //!   kernel, cells of neighbours side by side ([`expand`]; DPIA, section 6.4).
@@ -24,7 +26,9 @@ mod chains;
 mod expand;
 mod extents;
 mod fills;
+mod foreign;
 mod fresh;
+mod inline;
 mod split;
 mod tasks;
 mod why;
@@ -36,7 +40,9 @@ use almach_imp::touch::has_kernel;
 use almach_imp::{Access, Checked, Groups, Param, Passing, Proc, Program, Stmt, Transfer, check};
 use split::Splitter;
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 
+pub use foreign::Refusal;
 pub use why::Why;
 
 /// A program for a host and a device, and what was decided.
@@ -66,6 +72,16 @@ pub enum Place {
     Host(Why),
 }
 
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::WorkItems { kernel } => write!(f, "the kernel `{kernel}`, a work-item for each iteration"),
+            Place::Alone { kernel } => write!(f, "the kernel `{kernel}`, one work-item"),
+            Place::Host(why) => write!(f, "the host does it, not a kernel: {why}"),
+        }
+    }
+}
+
 /// What is known of all procedures.
 pub(crate) struct Unit<'a> {
     /// Procedures that have parallel loops, or call some that have: they run on the host and start kernels.
@@ -73,12 +89,17 @@ pub(crate) struct Unit<'a> {
     /// What a procedure is called that starts no kernels, though it could.
     on_host: HashMap<Name, Name>,
     params: HashMap<&'a Name, &'a [Param]>,
+    groups: Groups,
+    procs: HashMap<&'a Name, &'a Proc>,
+    /// C functions that kernels have a version of.
+    functions: &'a HashSet<Name>,
 }
 
-/// Decides what runs where.
-pub fn place(imp: &Checked, entries: &[Entry]) -> Result<Placed, Vec<Diagnostic>> {
+/// Decides what runs where. Kernels may call these C functions.
+pub fn place(imp: &Checked, entries: &[Entry], functions: &HashSet<Name>) -> Result<Placed, Vec<Diagnostic>> {
     let program = imp.program();
-    let control = control(&program.procs);
+    let groups = Groups::of(program.procs.iter());
+    let control = control(&program.procs, &groups);
     let taken: HashSet<&Name> = program.procs.iter().map(|proc| &proc.name).collect();
     let unit = Unit {
         on_host: control
@@ -91,6 +112,9 @@ pub fn place(imp: &Checked, entries: &[Entry]) -> Result<Placed, Vec<Diagnostic>
             .iter()
             .map(|proc| (&proc.name, proc.params.as_slice()))
             .collect(),
+        groups,
+        procs: program.procs.iter().map(|proc| (&proc.name, proc)).collect(),
+        functions,
     };
     let mut placements = Vec::new();
     let mut procs = Vec::new();
@@ -121,8 +145,7 @@ pub fn place(imp: &Checked, entries: &[Entry]) -> Result<Placed, Vec<Diagnostic>
 }
 
 /// The procedures with parallel loops, and those that call them. What calls itself runs on the host.
-fn control(procs: &[Proc]) -> HashSet<&Name> {
-    let groups = Groups::of(procs.iter());
+fn control<'a>(procs: &'a [Proc], groups: &Groups) -> HashSet<&'a Name> {
     let mut found: HashSet<&Name> = procs
         .iter()
         .filter(|proc| why::has_threads(&proc.body) && !groups.is_recursive(&proc.name))

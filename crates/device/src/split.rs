@@ -4,6 +4,7 @@ use crate::chains::{cells_for, over_chunks, phases, rename, shared_buffers, with
 use crate::expand::{Lanes, expand, expand_also};
 use crate::fills;
 use crate::fresh::Fresh;
+use crate::inline::inline;
 use crate::tasks::{Task, allocated, is_taskable, private_buffers};
 use crate::why::{Why, has_threads, why_not};
 use crate::{Place, Placement, Unit, call_on_host};
@@ -35,7 +36,7 @@ impl<'a> Splitter<'a> {
     }
 
     pub(crate) fn block(&mut self, stmts: Vec<Stmt>) -> Vec<Stmt> {
-        let private = private_buffers(&stmts);
+        let private = private_buffers(&stmts, self.unit);
         let (mut out, mut task) = (Vec::new(), Task::default());
         for at in 0..stmts.len() {
             let (Some(stmt), rest) = (stmts.get(at), stmts.get(at..).unwrap_or(&[])) else {
@@ -103,7 +104,7 @@ impl<'a> Splitter<'a> {
 
     /// Statements that are no matter of memory.
     fn work(&mut self, stmt: &Stmt, rest: &[Stmt], task: &mut Task, out: &mut Vec<Stmt>) {
-        if !is_taskable(stmt) {
+        if !is_taskable(stmt, self.unit) {
             self.flush(task, rest, out);
             match self.starts_kernels(stmt) {
                 true => self.control(stmt, out),
@@ -153,30 +154,33 @@ impl<'a> Splitter<'a> {
 
     /// A parallel loop: a kernel, or a loop of the host.
     fn parallel(&mut self, stmt: &Stmt, out: &mut Vec<Stmt>) {
-        let mut stmt = stmt.clone();
+        let mut parallel = stmt.clone();
         let Stmt::For {
             index, count, body, ..
-        } = &mut stmt
+        } = &mut parallel
         else {
             return;
         };
+        inline(body, self.unit, &mut self.fresh);
         let lanes = Lanes { index, count };
-        let expanded = match why_not(body) {
+        let expanded = match why_not(body, self.unit) {
             None => expand(body, Some(lanes), &mut self.fresh),
             Some(why) => Err(why),
         };
         match expanded {
             Ok(outside) => {
-                outside.iter().for_each(|one| out.extend(allocated(one)));
+                for one in &outside {
+                    out.extend(allocated(one, &mut self.fresh));
+                }
                 let name = self.kernel_name();
                 self.note(Place::WorkItems { kernel: name.clone() });
                 out.push(Stmt::Kernel {
                     name,
-                    body: vec![stmt],
+                    body: vec![parallel],
                 });
                 out.extend(outside.into_iter().map(|one| Stmt::Free(one.name)));
             }
-            Err(why) => self.fetched(&stmt, why, out),
+            Err(why) => self.fetched(stmt, why, out),
         }
     }
 
@@ -193,9 +197,10 @@ impl<'a> Splitter<'a> {
             return false;
         };
         let mut body = body.clone();
+        inline(&mut body, self.unit, &mut self.fresh);
         let shared = shared_buffers(&body);
         let lanes = Lanes { index, count };
-        if why_not(&body).is_some() {
+        if why_not(&body, self.unit).is_some() {
             return false;
         }
         let Ok(mut outside) = expand_also(&mut body, Some(lanes), &shared, &mut self.fresh) else {
@@ -205,7 +210,9 @@ impl<'a> Splitter<'a> {
             return false;
         };
         outside.extend(saved.iter().map(|one| cells_for(one, count, self.span)));
-        outside.iter().for_each(|one| out.extend(allocated(one)));
+        for one in &outside {
+            out.extend(allocated(one, &mut self.fresh));
+        }
         let modes = [LoopMode::Par, LoopMode::Seq, LoopMode::Par];
         for (mut part, mode) in phases.parts.into_iter().zip(modes) {
             if part.is_empty() {
@@ -337,7 +344,7 @@ impl<'a> Splitter<'a> {
 
     fn on_host(&mut self, stmt: &Stmt, out: &mut Vec<Stmt>) {
         let alone = std::slice::from_ref(stmt);
-        let why = why_not(alone)
+        let why = why_not(alone, self.unit)
             .or_else(|| crate::expand::plan(alone, None).err())
             .unwrap_or_else(|| {
                 let moved = Touched::of(alone).moved.into_iter().next();

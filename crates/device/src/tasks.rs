@@ -7,11 +7,12 @@
 //! … a … b …                              alloc zs[m]
 //! ```
 
-use crate::expand;
 use crate::fresh::Fresh;
 use crate::why::{has_threads, why_not};
+use crate::{Unit, expand};
 use almach_base::Name;
-use almach_imp::{Space, Stmt, Touched, Transfer};
+use almach_imp::{Argument, Expr, Index, Space, Stmt, Touched, Transfer};
+use almach_value::{BinOp, ScalarType};
 use std::collections::HashSet;
 
 /// Statements that wait to become a kernel.
@@ -115,7 +116,7 @@ impl Task {
         let outside = expand::expand(&mut kernel, None, fresh).unwrap_or_default();
         let mut after = Vec::new();
         for one in outside {
-            before.extend(allocated(&one));
+            before.extend(allocated(&one, fresh));
             after.push(Stmt::Free(one.name));
         }
         after.extend(self.after);
@@ -127,35 +128,46 @@ impl Task {
     }
 }
 
-/// The declaration and the allocation of a buffer of the device.
-pub(crate) fn allocated(one: &expand::Outside) -> [Stmt; 3] {
-    [
-        Stmt::Buffer {
-            name: one.name.clone(),
-            ty: one.ty,
-            space: Space::Global,
-        },
-        Stmt::Alloc {
-            buffer: one.name.clone(),
-            size: one.size.clone(),
-            span: one.span,
-        },
-        Stmt::Transfer(Transfer::Fresh {
-            buffer: one.name.clone(),
-        }),
-    ]
+/// The declaration and the allocation of a buffer of the device. Whether its size is one is checked where it was allocated before.
+pub(crate) fn allocated(one: &expand::Outside, fresh: &mut Fresh) -> Vec<Stmt> {
+    let mut stmts = vec![Stmt::Buffer {
+        name: one.name.clone(),
+        ty: one.ty,
+        space: Space::Global,
+    }];
+    let mut size = one.size.clone();
+    if size.as_constant().is_none() {
+        let cells = fresh.name(&format!("{}_cells", one.name));
+        stmts.push(Stmt::Let {
+            name: cells.clone(),
+            ty: ScalarType::I64,
+            value: Expr::binary(BinOp::Max, Expr::Index(size), Expr::int(0)),
+        });
+        size = Index::var(cells);
+    }
+    let buffer = one.name.clone();
+    stmts.push(Stmt::Alloc {
+        buffer: buffer.clone(),
+        size,
+        span: one.span,
+    });
+    stmts.push(Stmt::Transfer(Transfer::Fresh { buffer }));
+    stmts
 }
 
 /// Whether one work-item can run a statement.
-pub(crate) fn is_taskable(stmt: &Stmt) -> bool {
+pub(crate) fn is_taskable(stmt: &Stmt, unit: &Unit<'_>) -> bool {
     let alone = std::slice::from_ref(stmt);
     let touched = Touched::of(alone);
     let moves_others = touched.moved.iter().any(|name| !touched.declared.contains(name));
-    why_not(alone).is_none() && !has_threads(alone) && !moves_others && expand::plan(alone, None).is_ok()
+    why_not(alone, unit).is_none()
+        && !has_threads(alone)
+        && !moves_others
+        && expand::plan(alone, None).is_ok()
 }
 
 /// Small arrays of a block that only statements for one work-item use.
-pub(crate) fn private_buffers(stmts: &[Stmt]) -> HashSet<Name> {
+pub(crate) fn private_buffers(stmts: &[Stmt], unit: &Unit<'_>) -> HashSet<Name> {
     let mut found = HashSet::new();
     let mut types = std::collections::HashMap::new();
     for stmt in stmts {
@@ -180,11 +192,26 @@ pub(crate) fn private_buffers(stmts: &[Stmt]) -> HashSet<Name> {
         }
     }
     for stmt in stmts {
-        if matches!(stmt, Stmt::Buffer { .. } | Stmt::Alloc { .. } | Stmt::Free(_)) || is_taskable(stmt) {
+        if matches!(stmt, Stmt::Buffer { .. } | Stmt::Alloc { .. } | Stmt::Free(_)) {
+            continue;
+        }
+        if is_taskable(stmt, unit) {
+            found.retain(|name| !is_passed(name, stmt));
             continue;
         }
         let touched = Touched::of([stmt]);
         found.retain(|name| !touched.mentions(name));
     }
     found
+}
+
+/// Whether a C function gets a buffer: then it is not in a work-item's own memory.
+fn is_passed(buffer: &Name, stmt: &Stmt) -> bool {
+    let is_it = |argument: &Argument| matches!(argument, Argument::Buffer(name, _) if name == buffer);
+    matches!(stmt, Stmt::Foreign { arguments, .. } if arguments.iter().any(is_it))
+        || stmt
+            .blocks()
+            .into_iter()
+            .flatten()
+            .any(|inner| is_passed(buffer, inner))
 }

@@ -6,9 +6,11 @@ use almach_imp::interp::{Passed, run};
 use almach_imp::{check, parse};
 use almach_value::Scalar;
 use expect_test::{Expect, expect};
+use std::collections::HashSet;
 
 fn placed(text: &str) -> Placed {
-    place(&check(parse(text).unwrap()).unwrap(), &[]).unwrap()
+    let functions = HashSet::from(["halve".into()]);
+    place(&check(parse(text).unwrap()).unwrap(), &[], &functions).unwrap()
 }
 
 fn becomes(text: &str, expected: Expect) {
@@ -91,7 +93,8 @@ proc main(n: i64, m: i64, out: write f32) {
         expect![[r#"
             proc main(n: i64, m: i64, out: write f32) {
               buffer row: global f32
-              alloc row[m*n]
+              let row_cells: i64 = max({m*n}, 0i64)
+              alloc row[row_cells]
               fresh row
               kernel main_1 {
                 par for i < n {
@@ -133,10 +136,12 @@ proc main(n: i64, xs: read i32, prefix: write i32, flag: write i32, out: write i
         expect![[r#"
             proc main(n: i64, xs: read i32, prefix: write i32, flag: write i32, out: write i32) {
               buffer total_saved: global i32
-              alloc total_saved[n]
+              let total_saved_cells: i64 = max({n}, 0i64)
+              alloc total_saved[total_saved_cells]
               fresh total_saved
               buffer before_saved: global i32
-              alloc before_saved[n]
+              let before_saved_cells: i64 = max({n}, 0i64)
+              alloc before_saved[before_saved_cells]
               fresh before_saved
               kernel main_1 {
                 par for c_2 < n {
@@ -257,7 +262,8 @@ proc main(n: i64, xs: read i64, out: write i64) {
                 m = xs[0]
               }
               buffer tmp: global i64
-              alloc tmp[m]
+              let tmp_cells: i64 = max({m}, 0i64)
+              alloc tmp[tmp_cells]
               fresh tmp
               kernel main_3 {
                 for j < n {
@@ -269,4 +275,119 @@ proc main(n: i64, xs: read i64, out: write i64) {
             }
         "#]],
     );
+}
+
+#[test]
+fn procedures_that_a_kernel_calls_become_a_part_of_it() {
+    becomes(
+        "
+proc row(i: i64, m: i64, xs: read f32, to: write f32, total: out f32) {
+  var sum: f32 = 0.0f32
+  for j < m {
+    var h: f32
+    call half(xs[j], out h)
+    to[j] = xs[j] * 1.0f32
+    sum = sum + h
+  }
+  total = sum
+}
+proc half(x: f32, out: out f32) {
+  out = x / 2.0f32
+}
+proc main(n: i64, m: i64, xs: read f32, ys: write f32, sums: write f32) {
+  par for i < n {
+    var t: f32
+    call row(i, m, buffer xs[m*i], buffer ys[m*i], out t)
+    sums[i] = t
+  }
+}
+",
+        expect![[r#"
+            proc row(i: i64, m: i64, xs: read f32, to: write f32, total: out f32) {
+              var sum: f32 = 0.0f32
+              for j < m {
+                var h: f32
+                call half(xs[j], out h)
+                to[j] = xs[j] * 1.0f32
+                sum = sum + h
+              }
+              total = sum
+            }
+
+            proc half(x: f32, out: out f32) {
+              out = x / 2.0f32
+            }
+
+            proc main(n: i64, m: i64, xs: read f32, ys: write f32, sums: write f32) {
+              kernel main_1 {
+                par for i < n {
+                  var t: f32
+                  let xs_from: i64 = {i*m}
+                  let to_from: i64 = {i*m}
+                  var sum: f32 = 0.0f32
+                  for j < m {
+                    var h: f32
+                    let x: f32 = xs[j + xs_from]
+                    h = x / 2.0f32
+                    ys[j + to_from] = xs[j + xs_from] * 1.0f32
+                    sum = sum + h
+                  }
+                  t = sum
+                  sums[i] = t
+                }
+              }
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn procedures_that_call_themselves_are_the_hosts() {
+    let text = "
+proc down(n: i64, out: out i64) {
+  if n < 1i64 {
+    out = 0i64
+  } else {
+    var r: i64
+    call down(n - 1i64, out r)
+    out = r + 1i64
+  }
+}
+proc main(n: i64, out: write i64) {
+  par for i < n {
+    var r: i64
+    call down(i, out r)
+    out[i] = r
+  }
+  par for j < n {
+    out[j] = 1i64
+  }
+}
+";
+    let placements = placed(text).placements;
+    let why = placements.iter().find_map(|one| match &one.place {
+        Place::Host(why) => Some(why.to_string()),
+        _ => None,
+    });
+    assert_eq!(why.unwrap(), "it calls `down`, which calls itself");
+}
+
+#[test]
+fn kernels_call_the_c_functions_that_they_have() {
+    let text = "
+proc main(n: i64, xs: read f64, out: write f64) {
+  par for i < n {
+    var r: f64
+    foreign \"(f64) -> f64\" halve(xs[i], out r)
+    out[i] = r
+  }
+}
+";
+    let imp = placed(text).imp.program().to_string();
+    assert!(imp.contains("kernel main_1"), "{imp}");
+    let placed = placed(&text.replace("halve", "double"));
+    let Some(Place::Host(why)) = placed.placements.first().map(|one| &one.place) else {
+        panic!("{:?}", placed.placements);
+    };
+    assert!(why.to_string().contains("no version for kernels"));
 }

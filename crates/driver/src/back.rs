@@ -3,7 +3,8 @@
 use almach_base::{Diagnostic, SourceMap, compiler_bug};
 use almach_core::check::{CheckFailure, Checked, check};
 use almach_core::{Entry, Program};
-use almach_emit::{CSource, Export, Options, emit_c};
+use almach_device::Placed;
+use almach_emit::{CSource, Export, KernelCode, Options, emit_c};
 use almach_lower::lower;
 use almach_mem::{Annotated, passes};
 use almach_rewrite::{Log, pipelines, run_to_fixed_point};
@@ -171,16 +172,36 @@ pub fn c_source(
     name: &str,
     target: Target,
 ) -> Result<CSource, Vec<Diagnostic>> {
-    c_source_with(lowered, sources, name, target, Accounting::Off)
+    c_source_with(lowered, sources, &Emission::new(name, target))
 }
 
-/// C that may count what it does to memory.
+/// What is wanted of C.
+#[derive(Clone, Copy, Debug)]
+pub struct Emission<'a> {
+    /// What the names of all that is exported start with.
+    pub name: &'a str,
+    pub target: Target,
+    pub accounting: Accounting,
+    /// What the user has written for kernels.
+    pub kernel_text: &'a str,
+}
+
+impl<'a> Emission<'a> {
+    pub fn new(name: &'a str, target: Target) -> Emission<'a> {
+        Emission {
+            name,
+            target,
+            accounting: Accounting::Off,
+            kernel_text: "",
+        }
+    }
+}
+
+/// C that may count what it does to memory, and may have functions of the user's in its kernels.
 pub fn c_source_with(
     lowered: &Lowered,
     sources: &SourceMap,
-    name: &str,
-    target: Target,
-    accounting: Accounting,
+    wanted: &Emission<'_>,
 ) -> Result<CSource, Vec<Diagnostic>> {
     if lowered.entries.is_empty() {
         return Err(vec![compiler_bug(
@@ -194,19 +215,27 @@ pub fn c_source_with(
         .map(|entry| Export::of_entry(entry, lowered.imp.program()))
         .collect();
     let options = Options {
-        name: name.to_owned(),
-        target,
+        name: wanted.name.to_owned(),
+        target: wanted.target,
         exports,
         foreign: lowered.foreign.clone(),
-        accounting,
+        accounting: wanted.accounting,
+        kernel_code: KernelCode::new(wanted.kernel_text, &lowered.foreign),
     };
-    emit_c(&placed(lowered, target)?, sources, &options).map_err(|diagnostic| vec![*diagnostic])
+    let placed = placed(lowered, wanted.target, wanted.kernel_text)?;
+    emit_c(&placed.imp, sources, &options).map_err(|diagnostic| vec![*diagnostic])
 }
 
-/// Imp as a back end prints it: with kernels where that has a device.
-pub fn placed(lowered: &Lowered, target: Target) -> Result<almach_imp::Checked, Vec<Diagnostic>> {
+/// Imp as a back end prints it: with kernels where that has a device, and with what was decided.
+pub fn placed(lowered: &Lowered, target: Target, kernel_text: &str) -> Result<Placed, Vec<Diagnostic>> {
     match target.has_device() {
-        true => almach_device::place(&lowered.imp, &lowered.entries).map(|placed| placed.imp),
-        false => Ok(lowered.imp.clone()),
+        true => {
+            let code = KernelCode::new(kernel_text, &lowered.foreign);
+            almach_device::place(&lowered.imp, &lowered.entries, code.functions())
+        }
+        false => Ok(Placed {
+            imp: lowered.imp.clone(),
+            placements: Vec::new(),
+        }),
     }
 }

@@ -32,6 +32,8 @@ pub enum Kind {
     Rewritten,
     /// How it runs, and why.
     Strategy,
+    /// Which kernel does it, or why the host does.
+    Place,
     /// A view: no data is moved.
     View,
     /// What the memory plan builds where it will be, and the proofs.
@@ -49,6 +51,7 @@ impl Kind {
         match self {
             Kind::Rewritten => "rewritten",
             Kind::Strategy => "strategy",
+            Kind::Place => "place",
             Kind::View => "view",
             Kind::InPlace => "in place",
             Kind::NotInPlace => "not in place",
@@ -66,8 +69,12 @@ pub struct Explanation {
     pub peaks: Vec<Peak>,
 }
 
-/// Explains all entry points for a target.
-pub fn explain(core: Checked<Program>, target: Target) -> Result<Explanation, Vec<Diagnostic>> {
+/// Explains all entry points for a target. Kernels have these functions of the user's.
+pub fn explain(
+    core: Checked<Program>,
+    target: Target,
+    kernel_text: &str,
+) -> Result<Explanation, Vec<Diagnostic>> {
     let Explained {
         program,
         rewrites,
@@ -117,6 +124,9 @@ pub fn explain(core: Checked<Program>, target: Target) -> Result<Explanation, Ve
                         format!("`{}` is a view: no data is moved", prim.name()),
                     );
                 }
+            }
+            for placement in back::placed(&lowered, target, kernel_text)?.placements {
+                say(placement.span, Kind::Place, placement.place.to_string());
             }
             peaks = peak::peaks(&lowered);
         }

@@ -10,7 +10,7 @@ use std::fmt::Write;
 fn explained(text: &str, target: Target, expected: Expect) {
     let front = front(load("main.alm", text, &NoFiles), Vec::new());
     let core = front.core().unwrap();
-    let found = explain(core, target).unwrap();
+    let found = explain(core, target, "").unwrap();
     let mut out = String::new();
     for fact in &found.facts {
         let place = match front.sources.file(fact.span.file) {

@@ -13,6 +13,7 @@
 //! Scalars that a kernel of one work-item assigns go through a mailbox, and so do failures: of several work-items' that of the least
 //! iteration stays. Kernels behind one that failed do nothing.
 
+use crate::KernelCode;
 use crate::helpers::{Helper, Helpers};
 use crate::index::{Arithmetic, integer};
 use crate::names::Scope;
@@ -31,6 +32,8 @@ type Emit<T> = Result<T, Box<Diagnostic>>;
 pub struct Kernels {
     pub helpers: Helpers,
     functions: Vec<CFunction>,
+    /// Functions of the user's.
+    foreign: Option<String>,
     scope: Option<Scope>,
     /// The most scalars that one kernel gives.
     results: usize,
@@ -554,6 +557,16 @@ const CUDA: [&str; 2] = [
 const GROUP: usize = 256;
 
 impl Kernels {
+    pub fn new(code: &KernelCode, procs: &[&Proc]) -> Kernels {
+        let mut scope = Scope::kernels();
+        code.take_names(&mut scope);
+        Kernels {
+            foreign: code.source(procs.iter().copied()),
+            scope: Some(scope),
+            ..Kernels::default()
+        }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.functions.is_empty()
     }
@@ -565,6 +578,7 @@ impl Kernels {
                 .replace("VALUES", &values.to_string())
                 .replace("RESULTS", &self.results.max(1).to_string()),
         ];
+        parts.extend(self.foreign.clone());
         parts.extend(self.helpers.kernel_texts());
         parts.extend(self.functions.iter().map(print::function));
         parts.join("\n")

@@ -5,8 +5,10 @@
 //! pointer to their offsets before. A result is a pointer to that; arrays in it come from `malloc`.
 
 mod declare;
+mod kernel_code;
 
 use crate::analysis::Storage;
+use crate::device::Side;
 use crate::helpers::Helper;
 use crate::names::{Scope, sanitise};
 use crate::procedure::Emitter;
@@ -18,6 +20,8 @@ use almach_imp::{Argument, Proc, Site, Stmt};
 use almach_value::{DimType, Failure, ForeignType, ScalarType, ValueType};
 use declare::{Cells, Structs, Way, array_cells, declare, parts, plain, struct_name};
 use std::collections::BTreeMap;
+
+pub use kernel_code::KernelCode;
 
 type Emit<T> = Result<T, Box<Diagnostic>>;
 
@@ -67,24 +71,29 @@ pub fn prototypes(functions: &BTreeMap<Name, (&ForeignType, Span)>) -> String {
         return String::new();
     }
     let mut structs = Structs::default();
-    let mut lines = String::new();
-    for (name, (function, _)) in functions {
-        let mut params = Vec::new();
-        declare(&function.result, "result", Way::Out, &mut structs, &mut params);
-        for (at, param) in function.params.iter().enumerate() {
-            declare(param, &format!("x{at}"), Way::In, &mut structs, &mut params);
-        }
-        let list = match params.is_empty() {
-            true => "void".to_string(),
-            false => params.join(", "),
-        };
-        lines.push_str(&format!("void {name}({list});\n"));
-    }
+    let lines: String = functions
+        .values()
+        .map(|(function, _)| prototype(function, Way::In, &mut structs))
+        .collect();
     format!(
         "\n{}/* C functions that this file calls; whoever links it provides them. Results are written through the first pointers, their\n \
          * arrays allocated with malloc. They may be called from several threads at once. */\n{lines}",
         structs.text
     )
+}
+
+/// `void f(double *result, double x0);`
+fn prototype(function: &ForeignType, way: Way, structs: &mut Structs) -> String {
+    let mut params = Vec::new();
+    declare(&function.result, "result", Way::Out, structs, &mut params);
+    for (at, param) in function.params.iter().enumerate() {
+        declare(param, &format!("x{at}"), way, structs, &mut params);
+    }
+    let list = match params.is_empty() {
+        true => "void".to_string(),
+        false => params.join(", "),
+    };
+    format!("void {}({list});\n", function.name)
 }
 
 /// An array that a function gave.
@@ -152,11 +161,21 @@ impl Emitter<'_> {
         before: &mut Vec<CStmt>,
     ) -> Emit<()> {
         match ty {
-            ValueType::Scalar(_) => values.push(self.passed(arguments.next())?),
+            ValueType::Scalar(scalar) => {
+                let value = self.passed(arguments.next())?;
+                values.push(self.of_its_type(value, *scalar));
+            }
             ValueType::Vector(width, scalar) => {
-                let lanes = (0..*width).map(|_| self.passed(arguments.next()));
-                let lanes = lanes.collect::<Emit<Vec<_>>>()?;
-                values.push(CExpr::Cells(CType::Scalar(*scalar), lanes));
+                let lanes = self.lanes(*width, *scalar, arguments)?;
+                let ty = CType::Scalar(*scalar);
+                values.push(match &self.side {
+                    Side::Host => CExpr::Cells(ty, lanes),
+                    Side::Kernel { .. } => {
+                        let lanes: Vec<String> = lanes.iter().map(crate::print::expression).collect();
+                        let size = format!("[{width}]");
+                        self.named(ty.constant(), &size, lanes, before)
+                    }
+                });
             }
             ValueType::Array(..) => {
                 for cells in array_cells(ty) {
@@ -170,12 +189,51 @@ impl Emitter<'_> {
             _ => {
                 let fields = self.foreign_fields(ty, arguments, before)?;
                 if !fields.is_empty() {
-                    let text = format!("(struct {}){{{}}}", struct_name(ty), fields.join(", "));
-                    values.push(CExpr::literal(text));
+                    let name = format!("struct {}", struct_name(ty));
+                    values.push(match &self.side {
+                        Side::Host => CExpr::literal(format!("({name}){{{}}}", fields.join(", "))),
+                        Side::Kernel { .. } => self.named(CType::Named(name).constant(), "", fields, before),
+                    });
                 }
             }
         }
         Ok(())
+    }
+
+    /// A variable for what C++ has no expression for.
+    fn named(&mut self, ty: CType, size: &str, parts: Vec<String>, before: &mut Vec<CStmt>) -> CExpr {
+        let name = self.scope.fresh("passed");
+        before.push(CStmt::Declare {
+            ty,
+            name: format!("{name}{size}"),
+            value: Some(CExpr::literal(format!("{{{}}}", parts.join(", ")))),
+        });
+        CExpr::name(name)
+    }
+
+    /// C++ lets nothing become narrower between braces.
+    fn of_its_type(&self, value: CExpr, scalar: ScalarType) -> CExpr {
+        match &self.side {
+            Side::Host => value,
+            Side::Kernel { .. } => CExpr::cast(CType::Named(plain(scalar).into()), value),
+        }
+    }
+
+    fn lanes<'s>(
+        &mut self,
+        width: u32,
+        scalar: ScalarType,
+        arguments: &mut impl Iterator<Item = &'s Argument>,
+    ) -> Emit<Vec<CExpr>> {
+        let mut lanes = Vec::new();
+        for _ in 0..width {
+            let lane = self.passed(arguments.next())?;
+            lanes.push(match &self.side {
+                Side::Host => lane,
+                Side::Kernel { .. } => CExpr::cast(CType::Scalar(scalar), lane),
+            });
+        }
+        Ok(lanes)
     }
 
     /// The fields of a struct, as they stand in its braces.
@@ -203,9 +261,8 @@ impl Emitter<'_> {
                         fields.push(crate::print::expression(&value));
                     }
                 }
-                ValueType::Vector(width, _) => {
-                    let lanes = (0..*width).map(|_| self.passed(arguments.next()));
-                    let lanes = lanes.collect::<Emit<Vec<_>>>()?;
+                ValueType::Vector(width, scalar) => {
+                    let lanes = self.lanes(*width, *scalar, arguments)?;
                     let lanes: Vec<String> = lanes.iter().map(crate::print::expression).collect();
                     fields.push(format!("{{{}}}", lanes.join(", ")));
                 }

@@ -43,6 +43,7 @@ use almach_imp::{Checked, Groups, Param, Passing, Proc, Program, Stmt};
 use almach_value::ForeignType;
 use std::collections::{HashMap, HashSet};
 
+pub use foreign::KernelCode;
 pub use sites::FailureSite;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -75,6 +76,8 @@ pub struct Options {
     /// C functions that the header declares, besides those that are called.
     pub foreign: Vec<ForeignType>,
     pub accounting: Accounting,
+    /// What the user has written for kernels.
+    pub kernel_code: KernelCode,
 }
 
 /// Whether the file counts what it does to memory, for all of its contexts together: for measuring, not for use in other programs.
@@ -222,7 +225,7 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
         .map(|export| (&export.proc, &*export.sizes));
     let mut naturals = Naturals::of(sizes, &bodies);
     let (mut helpers, mut sites) = (Helpers::default(), Sites::default());
-    let mut kernels = Kernels::default();
+    let mut kernels = Kernels::new(&options.kernel_code, &bodies);
     let mut printed: Vec<Option<Printed>> = procs.iter().map(|_| None).collect();
     let mut allocates = false;
     // Callers come first: what they pass tells what is known of parameters.

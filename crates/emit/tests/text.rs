@@ -22,6 +22,7 @@ fn emit(text: &str, target: Target, exports: &[&str]) -> CSource {
         exports,
         foreign: Vec::new(),
         accounting: Default::default(),
+        kernel_code: almach_emit::KernelCode::default(),
     };
     emit_c(&checked, &sources, &options).unwrap()
 }

@@ -159,9 +159,11 @@ impl Touched {
                 self.index(count);
                 self.bind(index, ScalarType::I64);
             }
-            Stmt::Call { arguments, .. }
-            | Stmt::Foreign { arguments, .. }
-            | Stmt::Trace { arguments, .. } => arguments.iter().for_each(|argument| self.argument(argument)),
+            // What a procedure does with the cells of an argument is not looked at: it may write them.
+            Stmt::Call { arguments, .. } => self.arguments(arguments, Access::Write),
+            Stmt::Foreign { arguments, .. } | Stmt::Trace { arguments, .. } => {
+                self.arguments(arguments, Access::Read);
+            }
             Stmt::Transfer(Transfer::Attach { buffer, size }) => {
                 self.index(size);
                 self.access(buffer, Access::Read);
@@ -183,20 +185,22 @@ impl Touched {
             .for_each(|inner| self.stmt(inner));
     }
 
-    /// What a procedure does with the cells of an argument is not looked at: it may write them. What it allocates has none before.
-    fn argument(&mut self, argument: &Argument) {
-        match argument {
-            // Seen as an expression of the statement.
-            Argument::Value(_) => {}
-            Argument::Out(name) => {
-                self.assigned.insert(name.clone());
-            }
-            Argument::Buffer(name, index) => {
-                self.index(index);
-                self.access(name, Access::Write);
-            }
-            Argument::Owned(name) => {
-                self.moved.insert(name.clone());
+    /// What is allocated for the caller has no cells before.
+    fn arguments(&mut self, arguments: &[Argument], access: Access) {
+        for argument in arguments {
+            match argument {
+                // Seen as an expression of the statement.
+                Argument::Value(_) => {}
+                Argument::Out(name) => {
+                    self.assigned.insert(name.clone());
+                }
+                Argument::Buffer(name, index) => {
+                    self.index(index);
+                    self.access(name, access);
+                }
+                Argument::Owned(name) => {
+                    self.moved.insert(name.clone());
+                }
             }
         }
     }

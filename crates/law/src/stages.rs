@@ -386,7 +386,8 @@ fn placed(front: &Front, lowered: &[LoweredEntry]) -> Result<Vec<Option<Rc<almac
         let placed = match same {
             Some((_, placed)) => placed.clone(),
             None => Rc::new(
-                back::placed(program, Target::OpenCl)
+                back::placed(program, Target::OpenCl, "")
+                    .map(|placed| placed.imp)
                     .map_err(|problems| refused("kernels", &problems, &front.sources))?,
             ),
         };

@@ -4,6 +4,7 @@
 
 mod cache;
 mod entry;
+mod kernel_text;
 mod library;
 #[allow(
     unsafe_code,
@@ -12,5 +13,6 @@ mod library;
 mod raw;
 mod toolchain;
 
+pub use kernel_text::kernel_text;
 pub use library::{Account, Argument, Library, Output};
 pub use toolchain::{Compiled, Origin, Toolchain};

@@ -4,6 +4,7 @@
 //! processor it was made for. It is built in a folder of its own and renamed, so that two runs at once never see half of one.
 
 use crate::cache;
+use crate::kernel_text::is_for_kernels;
 use almach_base::codes::cli as codes;
 use almach_base::{Diagnostic, Span};
 use almach_emit::{CSource, Target};
@@ -57,7 +58,7 @@ pub enum Origin {
     Compiler,
 }
 
-type Native<T> = Result<T, Box<Diagnostic>>;
+pub(crate) type Native<T> = Result<T, Box<Diagnostic>>;
 
 impl Toolchain {
     /// `CC`, else `cc`. `CC` may hold options (`ccache gcc`).
@@ -177,7 +178,7 @@ impl Toolchain {
             target_flags(target).join(" ").into_bytes(),
             processor(),
         ];
-        for link in links {
+        for link in links.iter().filter(|link| !is_for_kernels(link)) {
             // What is made refers to a shared library by where it is.
             parts.extend(linked(link).into_iter().map(OsString::into_encoded_bytes));
             if !is_library_name(link) {
@@ -200,12 +201,17 @@ impl Toolchain {
         let mut command = self.command();
         command.args(flags).arg("-I").arg(&folder.0);
         // A foreign function that is not what the program declares is an error of its file.
-        if !source.interface.foreign.is_empty() {
+        if !links.is_empty() {
             command.arg("-include").arg(folder.0.join(&source.header_name));
         }
         let output = command
             .arg(&source_path)
-            .args(links.iter().flat_map(|link| linked(link)))
+            .args(
+                links
+                    .iter()
+                    .filter(|link| !is_for_kernels(link))
+                    .flat_map(|link| linked(link)),
+            )
             .arg("-o")
             .arg(&partial)
             .arg("-lm")
@@ -332,7 +338,7 @@ fn processor() -> Vec<u8> {
         .collect()
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> Box<Diagnostic> {
+pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Box<Diagnostic> {
     let message = format!("cannot read `{}`: {error}", path.display());
     Box::new(Diagnostic::error(codes::UNREADABLE_FILE, Span::NONE, message))
 }

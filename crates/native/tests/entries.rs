@@ -62,6 +62,7 @@ fn values_go_in_and_come_out() {
         exports: vec![export],
         foreign: Vec::new(),
         accounting: Default::default(),
+        kernel_code: almach_emit::KernelCode::default(),
     };
     let source = emit_c(&checked, &SourceMap::new(), &options).unwrap();
     assert!(

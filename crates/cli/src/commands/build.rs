@@ -12,7 +12,7 @@ use almach_base::codes::cli as codes;
 use almach_core::check::Checked;
 use almach_core::{Entry, Program as Core};
 use almach_driver::back;
-use almach_native::Toolchain;
+use almach_native::{Toolchain, kernel_text};
 use std::path::{Path, PathBuf};
 
 pub fn run(options: &BuildOptions, style: Style) -> Outcome {
@@ -60,15 +60,19 @@ fn build(
         .output
         .file_name()
         .map_or("program".into(), |name| name.to_string_lossy());
-    let source = back::c_source(&lowered, program.sources(), &name, target)?;
-    let folder = options.output.parent().unwrap_or(Path::new(""));
     let one = |diagnostic: Diagnostic| vec![diagnostic];
+    let linked = links::all(&options.file, &options.link).map_err(one)?;
+    let wanted = back::Emission {
+        kernel_text: &kernel_text(&linked, target).map_err(|problem| vec![*problem])?,
+        ..back::Emission::new(&name, target)
+    };
+    let source = back::c_source_with(&lowered, program.sources(), &wanted)?;
+    let folder = options.output.parent().unwrap_or(Path::new(""));
     let header = folder.join(&source.header_name);
     let c_file = options.output.with_extension("c");
     let library = options
         .output
         .with_extension(if cfg!(target_os = "macos") { "dylib" } else { "so" });
-    let linked = links::all(&options.file, &options.link).map_err(one)?;
     files::write(&header, source.header.as_bytes()).map_err(one)?;
     files::write(&c_file, source.source.as_bytes()).map_err(one)?;
     Toolchain::find()

@@ -1,6 +1,7 @@
 //! `almach emit --stage …`.
 
 use crate::failure::Outcome;
+use crate::links;
 use crate::options::{EmitOptions, Stage};
 use crate::program::{Program, choose_entry};
 use crate::terminal::{self, Style};
@@ -11,6 +12,7 @@ use almach_core::{Entry, Program as Core};
 use almach_driver::back::{self, Target};
 use almach_driver::source::source_of;
 use almach_mem::annotated_to_string;
+use almach_native::kernel_text;
 
 pub fn run(options: &EmitOptions, style: Style) -> Outcome {
     let program = match Program::open(&options.file, style) {
@@ -48,14 +50,23 @@ fn text(program: &Program, core: Checked<Core>, options: &EmitOptions) -> Result
         .file
         .file_stem()
         .map_or("program".into(), |stem| stem.to_string_lossy());
+    let linked = links::all(&options.file, &options.link).map_err(|problem| vec![problem])?;
+    let wanted = back::Emission {
+        kernel_text: &kernel_text(&linked, target).map_err(|problem| vec![*problem])?,
+        ..back::Emission::new(&name, target)
+    };
+    let emitted = || back::c_source_with(&lowered, program.sources(), &wanted);
     Ok(match options.stage {
         Stage::Core | Stage::Strategy | Stage::Mem => String::new(),
         Stage::Dpia => lowered.dpia.program().to_string(),
         Stage::Loops => lowered.loops.program().to_string(),
-        Stage::Imp => back::placed(&lowered, target)?.program().to_string(),
-        Stage::Kernels => back::c_source(&lowered, program.sources(), &name, target)?.kernels,
-        Stage::C => back::c_source(&lowered, program.sources(), &name, target)?.source,
-        Stage::H => back::c_source(&lowered, program.sources(), &name, target)?.header,
+        Stage::Imp => back::placed(&lowered, target, wanted.kernel_text)?
+            .imp
+            .program()
+            .to_string(),
+        Stage::Kernels => emitted()?.kernels,
+        Stage::C => emitted()?.source,
+        Stage::H => emitted()?.header,
     })
 }
 

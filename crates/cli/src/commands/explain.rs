@@ -1,12 +1,14 @@
 //! `almach explain`: what became of a program, in words with places.
 
 use crate::failure::Outcome;
+use crate::links;
 use crate::options::ExplainOptions;
 use crate::program::Program;
 use crate::terminal::{self, Style};
 use almach_base::{SourceMap, Span};
 use almach_driver::back::Target;
 use almach_driver::explain::{Explanation, Fact, explain};
+use almach_native::kernel_text;
 use serde_json::json;
 use std::fmt::Write;
 
@@ -20,7 +22,13 @@ pub fn run(options: &ExplainOptions, style: Style) -> Outcome {
         Err(outcome) => return outcome,
     };
     let target = options.backend.target().unwrap_or(Target::C);
-    match explain(core, target) {
+    let kernels = links::all(&options.file, &options.link)
+        .and_then(|linked| kernel_text(&linked, target).map_err(|problem| *problem));
+    let explained = match kernels {
+        Ok(kernels) => explain(core, target, &kernels),
+        Err(problem) => Err(vec![problem]),
+    };
+    match explained {
         Ok(explanation) if style == Style::Json => {
             terminal::say(&as_json(&explanation, program.sources()));
             Outcome::Done

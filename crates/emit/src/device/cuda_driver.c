@@ -106,7 +106,8 @@ static int driver_build(struct NAME_ctx *ctx, struct driver *driver) {
   driver->get_attribute(&minor, 76, driver->device);
   char architecture[64];
   snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%d%d", major, minor);
-  const char *const options[] = {architecture, "--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false"};
+  const char *const options[] = {architecture, "--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false",
+                                 "--device-as-default-execution-space"};
   char *const text = whole_source();
   if (text == NULL) return trouble(ctx, "not enough memory for the kernels", "");
   nvrtcProgram program = NULL;

@@ -7,6 +7,8 @@ use std::collections::BTreeSet;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     In,
+    /// Into a function for kernels, which gets arrays in the device's memory.
+    InKernel,
     Out,
 }
 
@@ -16,7 +18,7 @@ pub(super) fn declare(ty: &ValueType, name: &str, way: Way, structs: &mut Struct
     match ty {
         ValueType::Scalar(scalar) => params.push(format!("{} {star}{name}", plain(*scalar))),
         ValueType::Vector(_, scalar) => {
-            let fixed = if way == Way::In { "const " } else { "" };
+            let fixed = if way == Way::Out { "" } else { "const " };
             params.push(format!("{fixed}{} *{name}", scalar_c_name(*scalar)));
         }
         ValueType::Array(..) => {
@@ -27,11 +29,13 @@ pub(super) fn declare(ty: &ValueType, name: &str, way: Way, structs: &mut Struct
                 };
                 let pointer = |cell: &str| match way {
                     Way::In => format!("const {cell} *{name}"),
+                    Way::InKernel => format!("GLOBAL const {cell} *{name}"),
                     Way::Out => format!("{cell} **{name}"),
                 };
                 params.push(match cells {
                     Cells::Size | Cells::Total => format!("int64_t {star}{name}"),
                     Cells::Offsets => pointer("int64_t"),
+                    Cells::Data(ScalarType::Bool) if way == Way::InKernel => pointer("uint8_t"),
                     Cells::Data(scalar) => pointer(scalar_c_name(scalar)),
                 });
             }

@@ -1,9 +1,10 @@
 //! The rules of kernels and of memory that moves (IMP-21 to IMP-23).
 
 use super::{Check, Checker, Kind};
-use crate::ir::{Stmt, Transfer, is_column};
+use crate::ir::{Argument, Stmt, Transfer, is_column};
 use crate::touch::Touched;
 use almach_base::Name;
+use std::collections::BTreeSet;
 
 impl Checker<'_> {
     pub(super) fn kernel(&mut self, name: &Name, body: &[Stmt]) -> Check<()> {
@@ -20,7 +21,8 @@ impl Checker<'_> {
                 format!("`{name}` has a parallel loop beside something else"),
             );
         }
-        if let Some(why) = body.iter().find_map(not_in_kernel) {
+        let own = Touched::of(body).declared;
+        if let Some(why) = body.iter().find_map(|stmt| not_in_kernel(stmt, &own)) {
             return self.fail("IMP-22", format!("`{name}` {why}"));
         }
         self.in_kernel = true;
@@ -56,8 +58,8 @@ fn has_inner_threads(stmt: &Stmt) -> bool {
     stmt.blocks().into_iter().any(|block| has_threads_anywhere(block))
 }
 
-/// Why a statement cannot be a kernel's.
-fn not_in_kernel(stmt: &Stmt) -> Option<String> {
+/// Why a statement cannot be a kernel's that has these buffers of its own.
+fn not_in_kernel(stmt: &Stmt, own: &BTreeSet<Name>) -> Option<String> {
     if let Some(column) = Touched::of([stmt]).cells.keys().find(|name| is_column(name)) {
         return Some(format!("uses `{column}`, which is the host's"));
     }
@@ -68,9 +70,20 @@ fn not_in_kernel(stmt: &Stmt) -> Option<String> {
         Stmt::Shrink { buffer, .. } => Some(format!("shrinks `{buffer}`")),
         Stmt::Swap(a, b) => Some(format!("swaps `{a}` and `{b}`")),
         Stmt::Call { proc, .. } => Some(format!("calls `{proc}`")),
-        Stmt::Foreign { function, .. } => Some(format!("calls `{}`", function.name)),
+        Stmt::Foreign {
+            function, arguments, ..
+        } => arguments.iter().find_map(|argument| match argument {
+            Argument::Value(_) | Argument::Out(_) => None,
+            Argument::Buffer(buffer, _) => own
+                .contains(buffer)
+                .then(|| format!("gives `{}` its own `{buffer}`", function.name)),
+            Argument::Owned(buffer) => Some(format!("gets `{buffer}` from `{}`", function.name)),
+        }),
         Stmt::Trace { .. } => Some("prints something".into()),
         Stmt::Reserve { store, .. } => Some(format!("makes rows of `{store}`")),
-        _ => stmt.blocks().into_iter().flatten().find_map(not_in_kernel),
+        _ => {
+            let mut inner = stmt.blocks().into_iter().flatten();
+            inner.find_map(|stmt| not_in_kernel(stmt, own))
+        }
     }
 }

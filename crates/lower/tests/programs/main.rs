@@ -317,6 +317,7 @@ fn run_native(target: Target, machine: Machine, least: usize) {
                 exports,
                 foreign: Vec::new(),
                 accounting: Default::default(),
+                kernel_code: almach_emit::KernelCode::default(),
             };
             let emitted = emit_c(&lowered.imp, &case.sources, &options).unwrap();
             let mut library = match toolchain.library(&emitted, target, &[]) {

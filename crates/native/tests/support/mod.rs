@@ -53,6 +53,7 @@ pub fn emit(checked: &Checked, target: Target) -> CSource {
         exports,
         foreign: Vec::new(),
         accounting: Default::default(),
+        kernel_code: almach_emit::KernelCode::default(),
     };
     emit_c(checked, &sources, &options).unwrap()
 }
