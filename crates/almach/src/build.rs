@@ -30,7 +30,7 @@ mod ty;
 
 pub use expr::{
     Expr, Operator, apply, array, assert, boolean, call, case, coerce, constructor, float, if_, int, lambda,
-    let_, let_rec, loop_for, loop_while, operator, select, tuple, var,
+    let_, let_rec, loop_for, loop_while, operator, quote, select, tuple, var,
 };
 pub use module::{Module, Sizes};
 pub use pattern::Pattern;

@@ -3,52 +3,56 @@
 use crate::ast::*;
 use almach_base::Span;
 
-/// Sets every span to [`Span::NONE`], so that `==` compares meaning only.
+/// Sets every span: to [`Span::NONE`], so that `==` compares meaning only, or to the place that all of it comes from.
 pub trait EraseSpans {
-    fn erase_spans(&mut self);
+    fn set_spans(&mut self, to: Span);
+
+    fn erase_spans(&mut self) {
+        self.set_spans(Span::NONE);
+    }
 }
 
 impl EraseSpans for Span {
-    fn erase_spans(&mut self) {
-        *self = Span::NONE;
+    fn set_spans(&mut self, to: Span) {
+        *self = to;
     }
 }
 
 impl<T: EraseSpans> EraseSpans for Vec<T> {
-    fn erase_spans(&mut self) {
-        self.iter_mut().for_each(T::erase_spans);
+    fn set_spans(&mut self, to: Span) {
+        self.iter_mut().for_each(|one| one.set_spans(to));
     }
 }
 
 impl<T: EraseSpans> EraseSpans for Option<T> {
-    fn erase_spans(&mut self) {
-        self.iter_mut().for_each(T::erase_spans);
+    fn set_spans(&mut self, to: Span) {
+        self.iter_mut().for_each(|one| one.set_spans(to));
     }
 }
 
 impl<T: EraseSpans> EraseSpans for Box<T> {
-    fn erase_spans(&mut self) {
-        self.as_mut().erase_spans();
+    fn set_spans(&mut self, to: Span) {
+        self.as_mut().set_spans(to);
     }
 }
 
 impl<A: EraseSpans, B: EraseSpans> EraseSpans for (A, B) {
-    fn erase_spans(&mut self) {
-        self.0.erase_spans();
-        self.1.erase_spans();
+    fn set_spans(&mut self, to: Span) {
+        self.0.set_spans(to);
+        self.1.set_spans(to);
     }
 }
 
-/// Erases each of the named fields or variables.
+/// Sets the spans of each of the named fields or variables.
 macro_rules! erase {
-    ($($place:expr),* $(,)?) => {{ $($place.erase_spans();)* }};
+    ($to:expr; $($place:expr),* $(,)?) => {{ $($place.set_spans($to);)* }};
 }
 
 macro_rules! structs {
     ($($name:ident { $($field:ident),* })*) => {
         $(impl EraseSpans for $name {
-            fn erase_spans(&mut self) {
-                erase!($(self.$field),*);
+            fn set_spans(&mut self, to: Span) {
+                erase!(to; $(self.$field),*);
             }
         })*
     };
@@ -75,56 +79,56 @@ structs! {
 }
 
 impl EraseSpans for Item {
-    fn erase_spans(&mut self) {
+    fn set_spans(&mut self, to: Span) {
         match self {
-            Item::Def(def) => def.erase_spans(),
-            Item::Data(data) => data.erase_spans(),
-            Item::TypeAlias(alias) => alias.erase_spans(),
-            Item::Import(import) => import.erase_spans(),
-            Item::Foreign(foreign) => foreign.erase_spans(),
-            Item::Error(span) => span.erase_spans(),
+            Item::Def(def) => def.set_spans(to),
+            Item::Data(data) => data.set_spans(to),
+            Item::TypeAlias(alias) => alias.set_spans(to),
+            Item::Import(import) => import.set_spans(to),
+            Item::Foreign(foreign) => foreign.set_spans(to),
+            Item::Error(span) => span.set_spans(to),
         }
     }
 }
 
 impl EraseSpans for TypeKind {
-    fn erase_spans(&mut self) {
+    fn set_spans(&mut self, to: Span) {
         match self {
             TypeKind::Scalar(_) | TypeKind::Var(_) | TypeKind::Error => {}
-            TypeKind::Named(path, arguments) => erase!(path, arguments),
-            TypeKind::Tuple(types) => types.erase_spans(),
-            TypeKind::Record(fields) => fields.erase_spans(),
-            TypeKind::Array(dim, element) => erase!(dim, element),
-            TypeKind::Vector(width, element) => erase!(width, element),
+            TypeKind::Named(path, arguments) => erase!(to; path, arguments),
+            TypeKind::Tuple(types) => types.set_spans(to),
+            TypeKind::Record(fields) => fields.set_spans(to),
+            TypeKind::Array(dim, element) => erase!(to; dim, element),
+            TypeKind::Vector(width, element) => erase!(to; width, element),
             TypeKind::Function {
                 param_name,
                 param,
                 result,
-            } => erase!(param_name, param, result),
+            } => erase!(to; param_name, param, result),
         }
     }
 }
 
 impl EraseSpans for Dim {
-    fn erase_spans(&mut self) {
+    fn set_spans(&mut self, to: Span) {
         match self {
-            Dim::Inferred(span) | Dim::Unknown(span) => span.erase_spans(),
-            Dim::Size(size) => size.erase_spans(),
+            Dim::Inferred(span) | Dim::Unknown(span) => span.set_spans(to),
+            Dim::Size(size) => size.set_spans(to),
         }
     }
 }
 
 impl EraseSpans for SizeKind {
-    fn erase_spans(&mut self) {
+    fn set_spans(&mut self, to: Span) {
         match self {
             SizeKind::Literal(_) | SizeKind::Var(_) | SizeKind::Error => {}
-            SizeKind::Binary(_, left, right) => erase!(left, right),
+            SizeKind::Binary(_, left, right) => erase!(to; left, right),
         }
     }
 }
 
 impl EraseSpans for ExprKind {
-    fn erase_spans(&mut self) {
+    fn set_spans(&mut self, to: Span) {
         match self {
             ExprKind::Int { .. }
             | ExprKind::Float { .. }
@@ -133,85 +137,85 @@ impl EraseSpans for ExprKind {
             | ExprKind::Operator(_)
             | ExprKind::Error => {}
             ExprKind::Var(path) | ExprKind::Constructor(path) | ExprKind::NodeConstructor(path) => {
-                path.erase_spans()
+                path.set_spans(to)
             }
-            ExprKind::Annotated { name, .. } => name.erase_spans(),
-            ExprKind::Apply(function, arguments) => erase!(function, arguments),
-            ExprKind::Lambda(params, body) => erase!(params, body),
-            ExprKind::Let(bindings, body) => erase!(bindings, body),
-            ExprKind::If(condition, yes, no) => erase!(condition, yes, no),
-            ExprKind::Case(scrutinee, arms) => erase!(scrutinee, arms),
-            ExprKind::Tuple(items) | ExprKind::Array(items) => items.erase_spans(),
-            ExprKind::Record(fields) => fields.erase_spans(),
+            ExprKind::Annotated { name, .. } => name.set_spans(to),
+            ExprKind::Apply(function, arguments) => erase!(to; function, arguments),
+            ExprKind::Lambda(params, body) => erase!(to; params, body),
+            ExprKind::Let(bindings, body) => erase!(to; bindings, body),
+            ExprKind::If(condition, yes, no) => erase!(to; condition, yes, no),
+            ExprKind::Case(scrutinee, arms) => erase!(to; scrutinee, arms),
+            ExprKind::Tuple(items) | ExprKind::Array(items) => items.set_spans(to),
+            ExprKind::Record(fields) => fields.set_spans(to),
             ExprKind::Project(inner, _)
             | ExprKind::Unary(_, inner)
             | ExprKind::LeftSection(_, inner)
             | ExprKind::RightSection(_, inner)
             | ExprKind::Trace { body: inner, .. }
-            | ExprKind::Paren(inner) => inner.erase_spans(),
-            ExprKind::Field(inner, name) => erase!(inner, name),
-            ExprKind::Index(inner, indices) => erase!(inner, indices),
-            ExprKind::Range(from, to) => erase!(from, to),
-            ExprKind::Binary(_, span, left, right) => erase!(span, left, right),
-            ExprKind::Loop(inner) => inner.erase_spans(),
+            | ExprKind::Paren(inner) => inner.set_spans(to),
+            ExprKind::Field(inner, name) => erase!(to; inner, name),
+            ExprKind::Index(inner, indices) => erase!(to; inner, indices),
+            ExprKind::Range(first, last) => erase!(to; first, last),
+            ExprKind::Binary(_, span, left, right) => erase!(to; span, left, right),
+            ExprKind::Loop(inner) => inner.set_spans(to),
             ExprKind::With {
                 array,
                 indices,
                 value,
                 in_place: _,
-            } => erase!(array, indices, value),
+            } => erase!(to; array, indices, value),
             ExprKind::Assert {
                 condition,
                 text: _,
                 body,
-            } => erase!(condition, body),
-            ExprKind::Ascribe(inner, ty) | ExprKind::Coerce(inner, ty) => erase!(inner, ty),
+            } => erase!(to; condition, body),
+            ExprKind::Ascribe(inner, ty) | ExprKind::Coerce(inner, ty) => erase!(to; inner, ty),
             ExprKind::Foreach {
                 node,
                 datum,
                 rename,
                 down,
                 body,
-            } => erase!(node, datum, rename, down, body),
+            } => erase!(to; node, datum, rename, down, body),
         }
     }
 }
 
 impl EraseSpans for IndexArg {
-    fn erase_spans(&mut self) {
+    fn set_spans(&mut self, to: Span) {
         match self {
-            IndexArg::At(index) => index.erase_spans(),
+            IndexArg::At(index) => index.set_spans(to),
             IndexArg::Slice {
                 begin,
                 end,
                 bound: _,
                 step,
                 span,
-            } => erase!(begin, end, step, span),
+            } => erase!(to; begin, end, step, span),
         }
     }
 }
 
 impl EraseSpans for Binding {
-    fn erase_spans(&mut self) {
+    fn set_spans(&mut self, to: Span) {
         match self {
-            Binding::Value { pattern, value, span } => erase!(pattern, value, span),
-            Binding::Functions(defs) => defs.erase_spans(),
+            Binding::Value { pattern, value, span } => erase!(to; pattern, value, span),
+            Binding::Functions(defs) => defs.set_spans(to),
         }
     }
 }
 
 impl EraseSpans for LoopForm {
-    fn erase_spans(&mut self) {
+    fn set_spans(&mut self, to: Span) {
         match self {
-            LoopForm::For { index, bound } => erase!(index, bound),
-            LoopForm::While(condition) => condition.erase_spans(),
+            LoopForm::For { index, bound } => erase!(to; index, bound),
+            LoopForm::While(condition) => condition.set_spans(to),
         }
     }
 }
 
 impl EraseSpans for PatternKind {
-    fn erase_spans(&mut self) {
+    fn set_spans(&mut self, to: Span) {
         match self {
             PatternKind::Wildcard
             | PatternKind::Var(_)
@@ -219,13 +223,13 @@ impl EraseSpans for PatternKind {
             | PatternKind::Float { .. }
             | PatternKind::Bool(_)
             | PatternKind::Error => {}
-            PatternKind::Tuple(patterns) => patterns.erase_spans(),
-            PatternKind::Record(fields) => fields.erase_spans(),
+            PatternKind::Tuple(patterns) => patterns.set_spans(to),
+            PatternKind::Record(fields) => fields.set_spans(to),
             PatternKind::Constructor(path, fields) | PatternKind::NodeConstructor(path, fields) => {
-                erase!(path, fields)
+                erase!(to; path, fields)
             }
-            PatternKind::Ascribed(inner, ty) => erase!(inner, ty),
-            PatternKind::Paren(inner) => inner.erase_spans(),
+            PatternKind::Ascribed(inner, ty) => erase!(to; inner, ty),
+            PatternKind::Paren(inner) => inner.set_spans(to),
         }
     }
 }

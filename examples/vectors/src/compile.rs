@@ -1,262 +1,232 @@
 //! A tree to a program of Almach: every value gets a shape, which says where a `map` stands, and functions are expanded where they
 //! are called.
 
-use crate::Wrong;
-use crate::syntax::{Kind, Node, Param, parse};
+use crate::syntax::{Function, Kind, Node, parse};
+use crate::{Made, PRELUDE, wrong};
 use almach::ScalarType;
-use almach::build::{self, Expr, Module, Operator, Sizes, Ty, call, lambda, let_, var};
-use std::cell::Cell;
+use almach::build::{Expr, Module, Sizes, Ty, boolean, call, float, lambda, let_, quote, var};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// What is defined in the language itself.
-const PRELUDE: &str = "
-    mean <- function(x) sum(x) / length(x)
-    var <- function(x) { d <- x - mean(x); sum(d * d) / (length(x) - 1) }
-    sd <- function(x) sqrt(var(x))
-    seq_along <- function(x) 1:length(x)
-";
-
-/// Functions of one number, on every element of a vector.
-const SCALAR: &[&str] = &[
-    "abs", "cos", "exp", "floor", "ceiling", "log", "round", "sin", "sqrt", "tan", "tanh",
-];
-
-/// Functions of a vector of numbers, and what they give.
-const WHOLE: &[(&str, &str, Shape)] = &[
-    ("sum", "sum", NUMBER),
-    ("prod", "product", NUMBER),
-    ("min", "minimum", NUMBER),
-    ("max", "maximum", NUMBER),
-    ("rev", "reverse", NUMBERS),
-    ("sort", "sort", NUMBERS),
-];
-
-/// Operators, what they take and what they give.
-const OPERATORS: &[(&str, Operator, Shape, Shape)] = &[
-    ("+", Operator::Add, NUMBER, NUMBER),
-    ("-", Operator::Sub, NUMBER, NUMBER),
-    ("*", Operator::Mul, NUMBER, NUMBER),
-    ("/", Operator::Div, NUMBER, NUMBER),
-    ("^", Operator::Pow, NUMBER, NUMBER),
-    ("==", Operator::Equal, NUMBER, LOGICAL),
-    ("!=", Operator::NotEqual, NUMBER, LOGICAL),
-    ("<", Operator::Less, NUMBER, LOGICAL),
-    ("<=", Operator::LessEqual, NUMBER, LOGICAL),
-    (">", Operator::Greater, NUMBER, LOGICAL),
-    (">=", Operator::GreaterEqual, NUMBER, LOGICAL),
-    ("&", Operator::And, LOGICAL, LOGICAL),
-    ("|", Operator::Or, LOGICAL, LOGICAL),
+/// What is defined in Almach: shapes of the arguments `x`, `y`, `z` and of the result, names, and the text, with `@` for the name.
+/// Functions with a `*` work on each element of vectors.
+const FUNCTIONS: &[(&str, &str, &str)] = &[
+    ("nn*n", "+ - * /", "x @ y"),
+    ("nn*n", "^", "x ** y"),
+    ("nn*n", "%%", "x - y * floor (x / y)"),
+    ("nn*l", "== != < <= > >=", "x @ y"),
+    ("ll*l", "& |", "x @@ y"),
+    ("l*l", "!", "!x"),
+    ("n*n", "-", "-x"),
+    ("n*n", "abs cos exp floor log round sin sqrt tan tanh", "@ x"),
+    ("n*n", "ceiling", "ceil x"),
+    ("lll*l", "ifelse", "if x then y else z"),
+    ("lnn*n", "ifelse", "if x then y else z"),
+    ("lll>l", "if", "if x then y else z"),
+    ("lnn>n", "if", "if x then y else z"),
+    ("lLL>L", "if", "if x then y else z"),
+    ("lNN>N", "if", "if x then y else z"),
+    ("N>n", "sum", "sum x"),
+    ("N>n", "prod", "product x"),
+    ("N>n", "min max", "@imum x"),
+    ("N>N", "rev", "reverse x"),
+    ("N>N", "sort", "sort x"),
+    ("N>N", "cumsum", "scan (+) 0 x"),
+    ("A>n", "length", "f64 (length x)"),
+    ("L>l", "any all", r"@ (\p -> p) x"),
+    ("NN>n", "%*%", "sum (map (*) x y)"),
+    ("an>A", "rep", "replicate (i64 y) x"),
+    (
+        "nn>N",
+        ":",
+        r"map (\i -> if x <= y then x + f64 i else x - f64 i) (iota (i64 (floor (abs (y - x))) + 1))",
+    ),
+    ("Ai>a", "[", "x[i64 y - 1]"),
+    ("AN>A", "[", r"gather (map (\i -> i64 i - 1) y) x"),
+    ("AL>A", "[", r"map (\p -> p.0) (filter (\p -> p.1) (zip x y))"),
+    ("a>A", "c", "[x]"),
+    ("A>A", "c", "x"),
+    ("LL>L", "c", "x ++ y"),
+    ("NN>N", "c", "x ++ y"),
 ];
 
 /// How deep calls may be expanded: the language has no recursion.
 const DEPTH: usize = 100;
 
-/// What a value is.
-#[derive(Clone, Copy, PartialEq)]
-struct Shape {
-    many: bool,
-    logical: bool,
-}
+/// `n`: a number, `l`: a logical; capitals are vectors of them. In the table `a` and `A` are either (in a result, of the first argument's kind), and no
+/// logical counts as an `i`.
+type Shape = char;
 
-const NUMBER: Shape = Shape {
-    many: false,
-    logical: false,
-};
-
-const LOGICAL: Shape = Shape {
-    many: false,
-    logical: true,
-};
-
-const NUMBERS: Shape = NUMBER.many();
-
-impl Shape {
-    const fn one(self) -> Shape {
-        Shape { many: false, ..self }
-    }
-
-    const fn many(self) -> Shape {
-        Shape { many: true, ..self }
-    }
-
-    fn ty(self) -> Ty {
-        let element = if self.logical { Ty::BOOL } else { Ty::F64 };
-        if self.many { Ty::jagged(element) } else { element }
-    }
-}
-
-/// An expression of Almach with its shape.
+/// An expression with its shape.
 #[derive(Clone)]
-struct Typed {
-    expr: Expr,
-    shape: Shape,
+struct Typed(Expr, Shape);
+
+impl Typed {
+    fn is_vector(&self) -> bool {
+        self.1.is_ascii_uppercase()
+    }
+
+    /// With names for values around it.
+    fn with(self, bound: Bound) -> Typed {
+        let bound = bound.into_iter().rev();
+        Typed(
+            bound.fold(self.0, |body, (name, value)| let_(name, value, body)),
+            self.1,
+        )
+    }
 }
+
+type Bound = Vec<(String, Expr)>;
 
 /// What a name stands for.
 #[derive(Clone)]
 enum Meaning {
-    Value(String, Shape),
-    Function(Rc<Closure>),
-}
-
-/// A function with what its names stand for where it is written.
-struct Closure {
-    params: Vec<Param>,
-    body: Rc<Node>,
-    scope: Scope,
-    from: From,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum From {
-    Program,
-    Prelude,
+    Value(Typed),
+    /// With what its names stand for where it is written.
+    Function(Rc<Function>, Rc<Scope>),
 }
 
 type Scope = HashMap<String, Meaning>;
-type Made<T> = Result<T, Wrong>;
 
+/// The text starts with the prelude.
 pub fn program(name: &str, text: &str) -> Made<Module> {
+    let mut scope = Scope::new();
+    for node in parse(text)? {
+        let Some((name, value)) = node.assignment() else {
+            return wrong("expected `name <- function(…) …`", node.place);
+        };
+        let Kind::Function(function) = &value.kind else {
+            let message = format!("`{name}` is not a function: write `{name} <- function(x) …`");
+            return wrong(message, value.place.clone());
+        };
+        let around = Rc::new(scope.clone());
+        scope.insert(name.to_owned(), Meaning::Function(Rc::clone(function), around));
+    }
+    let Some(Meaning::Function(main, around)) = scope.get("main") else {
+        return wrong("there is no `main`", 0..0);
+    };
     let mut compiler = Compiler {
-        names: Cell::new(0),
+        names: 0,
         depth: 0,
         place: 0..0,
-        from: From::Prelude,
     };
-    let mut scope = Scope::new();
-    compiler.functions(&parse(PRELUDE)?, &mut scope)?;
-    compiler.from = From::Program;
-    compiler.functions(&parse(text)?, &mut scope)?;
-    let Some(Meaning::Function(main)) = scope.get("main") else {
-        return compiler.wrong("there is no `main`");
-    };
-    let (mut params, mut values) = (Vec::new(), Vec::new());
+    let (mut params, mut args) = (Vec::new(), Vec::new());
     for param in &main.params {
-        let name = param.name.replace('.', "_") + "_in";
-        let (shape, ty) = match param.is_number {
-            true => (NUMBER, Ty::F64),
-            false => (NUMBERS, Ty::array(Ty::F64)),
+        let name = compiler.fresh(&param.name);
+        let (ty, shape) = if param.is_number {
+            (Ty::F64, 'n')
+        } else {
+            (Ty::array(Ty::F64), 'N')
         };
-        params.push((name.clone(), ty));
-        values.push(Meaning::Value(name, shape));
+        args.push(Meaning::Value(Typed(var(&name), shape)));
+        params.push((name, ty));
     }
-    let result = compiler.expand(main, values)?;
-    let module = Module::new(name).source(text).sizes(Sizes::WhenRun);
-    Ok(module.entry("main", params, result.shape.ty(), result.expr))
+    let result = compiler.expand(main, around, args)?;
+    let element = if "lL".contains(result.1) {
+        Ty::BOOL
+    } else {
+        Ty::F64
+    };
+    let ty = if result.is_vector() {
+        Ty::jagged(element)
+    } else {
+        element
+    };
+    let module = Module::new(name)
+        .source(&text[PRELUDE.len()..])
+        .sizes(Sizes::WhenRun);
+    Ok(module.entry("main", params, ty, result.0))
 }
 
 struct Compiler {
-    names: Cell<usize>,
+    names: usize,
     depth: usize,
     /// What is being compiled; of the prelude, where it is called.
     place: Range<usize>,
-    from: From,
 }
 
 impl Compiler {
     fn wrong<T>(&self, message: impl Into<String>) -> Made<T> {
-        let place = self.place.clone();
-        Err(Wrong {
-            message: message.into(),
-            place,
-        })
+        wrong(message, self.place.clone())
     }
 
-    fn fresh(&self, hint: &str) -> String {
-        self.names.set(self.names.get() + 1);
-        format!("{}_{}", hint.replace('.', "_").to_lowercase(), self.names.get())
+    /// The place in the text without the prelude.
+    fn here(&self) -> Range<usize> {
+        self.place.start - PRELUDE.len()..self.place.end - PRELUDE.len()
     }
 
-    /// Definitions of functions; each sees those before it.
-    fn functions(&mut self, functions: &[(String, Node)], scope: &mut Scope) -> Made<()> {
-        for (name, node) in functions {
-            self.place = node.place.clone();
-            let Kind::Function(..) = &node.kind else {
-                return self.wrong(format!(
-                    "`{name}` is not a function: write `{name} <- function(x) …`"
-                ));
-            };
-            let closure = self.function(node, scope)?;
-            scope.insert(name.clone(), Meaning::Function(closure));
-        }
-        self.place = 0..0;
-        Ok(())
+    fn fresh(&mut self, hint: &str) -> String {
+        self.names += 1;
+        format!("{}_{}", hint.replace('.', "_").to_lowercase(), self.names)
     }
 
     fn expr(&mut self, node: &Node, scope: &Scope) -> Made<Typed> {
-        let here = match self.from {
-            From::Program => node.place.clone(),
-            From::Prelude => self.place.clone(),
-        };
-        let around = std::mem::replace(&mut self.place, here.clone());
-        let Typed { expr, shape } = match &node.kind {
-            Kind::Number(value) => typed(float(*value), NUMBER),
-            Kind::Logical(value) => typed(build::boolean(*value), LOGICAL),
+        let around = self.place.clone();
+        if node.place.start >= PRELUDE.len() {
+            self.place = node.place.clone();
+        }
+        let Typed(expr, shape) = match &node.kind {
+            Kind::Number(value) => Typed(float(*value, ScalarType::F64), 'n'),
             Kind::Name(name) => match scope.get(name) {
-                Some(Meaning::Value(name, shape)) => typed(var(name), *shape),
-                Some(Meaning::Function(_)) => return self.wrong(format!("`{name}` is a function; call it")),
+                Some(Meaning::Value(value)) => value.clone(),
+                Some(_) => return self.wrong(format!("`{name}` is a function; call it")),
+                None if name == "TRUE" || name == "FALSE" => Typed(boolean(name == "TRUE"), 'l'),
                 None => return self.wrong(format!("`{name}` has no value here")),
             },
-            Kind::Block(assignments, value) => self.block(assignments, value, scope)?,
             Kind::Call(function, args) => self.call(function, args, scope)?,
-            Kind::Function(..) => {
+            Kind::Function(_) => {
                 return self.wrong("a function is not a value; give it to `sapply`, or name it");
             }
         };
+        let expr = expr.at(self.here());
         self.place = around;
-        Ok(typed(expr.at(here), shape))
+        Ok(Typed(expr, shape))
     }
 
-    fn block(&mut self, assignments: &[(String, Node)], value: &Node, scope: &Scope) -> Made<Typed> {
-        let mut scope = scope.clone();
-        let mut bound = Vec::new();
-        for (name, node) in assignments {
-            let meaning = self.meaning(node, name, &scope, &mut bound)?;
-            scope.insert(name.clone(), meaning);
+    /// Assignments, then the value.
+    fn block(&mut self, nodes: &[Node], scope: &Scope) -> Made<Typed> {
+        let (mut scope, mut bound) = (scope.clone(), Vec::new());
+        for (at, node) in nodes.iter().enumerate() {
+            match node.assignment() {
+                Some((name, value)) => {
+                    let meaning = self.meaning(value, name, &scope, &mut bound)?;
+                    scope.insert(name.to_owned(), meaning);
+                }
+                None if at + 1 == nodes.len() => {
+                    return self.expr(node, &scope).map(|value| value.with(bound));
+                }
+                None => return wrong("this value goes nowhere; name it with `<-`", node.place.clone()),
+            }
         }
-        let value = self.expr(value, &scope)?;
-        Ok(typed(bind(bound, value.expr), value.shape))
+        self.wrong("there is no value between the braces")
     }
 
     /// What an expression stands for: a function, or a value under a name of its own.
-    fn meaning(
-        &mut self,
-        node: &Node,
-        hint: &str,
-        scope: &Scope,
-        bound: &mut Vec<(String, Expr)>,
-    ) -> Made<Meaning> {
-        if let Ok(function) = self.function(node, scope) {
-            return Ok(Meaning::Function(function));
+    fn meaning(&mut self, node: &Node, hint: &str, scope: &Scope, bound: &mut Bound) -> Made<Meaning> {
+        if let Ok((function, around)) = self.function(node, scope) {
+            return Ok(Meaning::Function(function, around));
         }
-        let value = self.expr(node, scope)?;
+        let Typed(value, shape) = self.expr(node, scope)?;
         let name = self.fresh(hint);
-        bound.push((name.clone(), value.expr));
-        Ok(Meaning::Value(name, value.shape))
+        bound.push((name.clone(), value));
+        Ok(Meaning::Value(Typed(var(&name), shape)))
     }
 
-    /// The function that an expression is.
-    fn function(&self, node: &Node, scope: &Scope) -> Made<Rc<Closure>> {
+    /// The function that an expression is, and what its names stand for.
+    fn function(&self, node: &Node, scope: &Scope) -> Made<(Rc<Function>, Rc<Scope>)> {
         match &node.kind {
-            Kind::Function(params, body) => Ok(Rc::new(Closure {
-                params: params.clone(),
-                body: Rc::clone(body),
-                scope: scope.clone(),
-                from: self.from,
-            })),
-            Kind::Name(name) => match scope.get(name) {
-                Some(Meaning::Function(closure)) => Ok(Rc::clone(closure)),
-                _ => self.wrong(format!("`{name}` is not a function")),
-            },
+            Kind::Function(function) => Ok((Rc::clone(function), Rc::new(scope.clone()))),
+            Kind::Name(name) if let Some(Meaning::Function(function, around)) = scope.get(name) => {
+                Ok((Rc::clone(function), Rc::clone(around)))
+            }
             _ => self.wrong("this is not a function"),
         }
     }
 
     /// The body of a function where it is called.
-    fn expand(&mut self, closure: &Closure, values: Vec<Meaning>) -> Made<Typed> {
-        let (wanted, found) = (closure.params.len(), values.len());
+    fn expand(&mut self, function: &Function, around: &Scope, args: Vec<Meaning>) -> Made<Typed> {
+        let (wanted, found) = (function.params.len(), args.len());
         if wanted != found {
             return self.wrong(format!(
                 "this function takes {wanted} arguments, and {found} came"
@@ -266,288 +236,163 @@ impl Compiler {
         if self.depth > DEPTH {
             return self.wrong(format!("calls go {DEPTH} deep here"));
         }
-        let mut scope = closure.scope.clone();
-        scope.extend(closure.params.iter().map(|param| param.name.clone()).zip(values));
-        let around = std::mem::replace(&mut self.from, closure.from);
-        let result = self.expr(&closure.body, &scope);
-        self.from = around;
+        let mut scope = around.clone();
+        scope.extend(function.params.iter().map(|param| param.name.clone()).zip(args));
+        let result = self.expr(&function.body, &scope);
         self.depth -= 1;
         result
     }
 
     /// A call of a function of the program, or of the language.
     fn call(&mut self, function: &Node, args: &[Node], scope: &Scope) -> Made<Typed> {
-        let known = match &function.kind {
+        let name = match &function.kind {
             Kind::Name(name) if !scope.contains_key(name) => name.as_str(),
             _ => {
-                let closure = self.function(function, scope)?;
-                let mut bound = Vec::new();
-                let values = args.iter().map(|arg| self.meaning(arg, "arg", scope, &mut bound));
-                let values = values.collect::<Made<Vec<Meaning>>>()?;
-                let result = self.expand(&closure, values)?;
-                return Ok(typed(bind(bound, result.expr), result.shape));
+                let ((function, around), mut bound) = (self.function(function, scope)?, Vec::new());
+                let args = args.iter().map(|arg| self.meaning(arg, "arg", scope, &mut bound));
+                let args = args.collect::<Made<_>>()?;
+                return Ok(self.expand(&function, &around, args)?.with(bound));
             }
         };
-        match (known, args) {
-            ("sapply", [vector, function]) => {
-                let vector = self.vector(vector, scope)?;
-                let (lambda, shape) = self.applied(function, &[vector.shape.one()], scope)?;
-                Ok(typed(call("map", [lambda, vector.expr]), shape.many()))
-            }
-            ("Filter", [function, vector]) => {
-                let vector = self.vector(vector, scope)?;
-                let (lambda, shape) = self.applied(function, &[vector.shape.one()], scope)?;
-                let kept = self.logical(&typed(lambda, shape))?;
-                Ok(typed(call("filter", [kept.expr, vector.expr]), vector.shape))
-            }
+        match (name, args) {
+            ("{", _) => self.block(args, scope),
+            ("sapply", [vector, function]) => self.over("map", [function, vector], None, scope),
+            ("Filter", [function, vector]) => self.over("filter", [function, vector], None, scope),
             // From left to right: the function need not be associative.
             ("Reduce", [function, vector, first]) => {
-                let (vector, first) = (self.vector(vector, scope)?, self.expr(first, scope)?);
-                let shapes = [first.shape, vector.shape.one()];
-                let (lambda, shape) = self.applied(function, &shapes, scope)?;
-                if shape != first.shape {
-                    return self.wrong("this function must give what `Reduce` starts with");
-                }
-                Ok(typed(call("reduceSeq", [lambda, first.expr, vector.expr]), shape))
+                self.over("reduceSeq", [function, vector], Some(first), scope)
             }
             _ => {
                 let values = args.iter().map(|arg| self.expr(arg, scope));
-                let values = values.collect::<Made<Vec<Typed>>>()?;
-                self.known(known, &values)
-            }
-        }
-    }
-
-    fn vector(&mut self, node: &Node, scope: &Scope) -> Made<Typed> {
-        let value = self.expr(node, scope)?;
-        self.many(&value)?;
-        Ok(value)
-    }
-
-    fn many<'v>(&self, value: &'v Typed) -> Made<&'v Typed> {
-        match value.shape.many {
-            true => Ok(value),
-            false => self.wrong("expected a vector, found one value; `c(x)` makes a vector of it"),
-        }
-    }
-
-    /// A function of values of these shapes, as one of Almach, and the shape of the one value that it gives.
-    fn applied(&mut self, function: &Node, shapes: &[Shape], scope: &Scope) -> Made<(Expr, Shape)> {
-        let closure = self.function(function, scope)?;
-        let names: Vec<String> = shapes.iter().map(|_| self.fresh("element")).collect();
-        let values = names.iter().cloned().zip(shapes);
-        let values = values.map(|(name, shape)| Meaning::Value(name, *shape));
-        let body = self.expand(&closure, values.collect())?;
-        match body.shape.many {
-            false => Ok((lambda(names, body.expr), body.shape)),
-            true => self.wrong("this function gives a vector; vectors hold numbers and logicals"),
-        }
-    }
-
-    /// A function of the language on values.
-    fn known(&self, name: &str, args: &[Typed]) -> Made<Typed> {
-        let operator = OPERATORS.iter().find(|(known, ..)| *known == name);
-        let whole = WHOLE.iter().find(|(known, ..)| *known == name);
-        match (name, args) {
-            ("-", [x]) => Ok(self.lifted([self.number(x)], NUMBER, |[x]| -x)),
-            ("!", [x]) => Ok(self.lifted([self.logical(x)?], LOGICAL, |[x]| !x)),
-            ("any" | "all", [x]) => {
-                let logicals = self.logical(self.many(x)?)?;
-                let found = call(name, [lambda(["x"], var("x")), logicals.expr]);
-                Ok(typed(found, LOGICAL))
-            }
-            ("length", [x]) => Ok(typed(
-                call("f64", [call("length", [self.many(x)?.expr.clone()])]),
-                NUMBER,
-            )),
-            ("cumsum", [x]) => {
-                let numbers = self.number(self.many(x)?).expr;
-                let sums = call("scan", [build::operator(Operator::Add), float(0.0), numbers]);
-                Ok(typed(sums, NUMBER.many()))
-            }
-            (_, [x]) if SCALAR.contains(&name) => {
-                let almach = if name == "ceiling" { "ceil" } else { name };
-                Ok(self.lifted([self.number(x)], NUMBER, |args| call(almach, args)))
-            }
-            (_, [x]) if let Some((_, almach, shape)) = whole => {
-                let numbers = self.number(self.many(x)?).expr;
-                Ok(typed(call(almach, [numbers]), *shape))
-            }
-            (_, [a, b]) if let Some((_, operator, takes, gives)) = operator => {
-                let operands = match *takes == LOGICAL {
-                    true => [self.logical(a)?, self.logical(b)?],
-                    false => [self.number(a), self.number(b)],
-                };
-                Ok(self.lifted(operands, *gives, |[a, b]| a.binary(*operator, b)))
-            }
-            // It has the sign of the divisor.
-            ("%%", [a, b]) => Ok(self.lifted([self.number(a), self.number(b)], NUMBER, |[a, b]| {
-                a.clone() - b.clone() * call("floor", [a / b])
-            })),
-            ("%*%", [a, b]) => {
-                let products = self.known("*", &[a.clone(), b.clone()])?;
-                self.known("sum", &[products])
-            }
-            (":", [from, to]) => self.range(from, to),
-            ("[", [vector, _]) if !vector.shape.many => self.wrong("only vectors have elements"),
-            ("[", [vector, index]) => self.index(vector, index),
-            ("rep", [value, count]) if !value.shape.many && count.shape == NUMBER => {
-                let count = call("i64", [count.expr.clone()]);
-                Ok(typed(
-                    call("replicate", [count, value.expr.clone()]),
-                    value.shape.many(),
-                ))
-            }
-            ("rep", _) => self.wrong("`rep(x, n)` repeats one value a number of times"),
-            ("if", [condition, yes, no]) => {
-                let condition = self.logical(condition)?;
-                if condition.shape.many {
-                    return self.wrong("an `if` needs one logical; `ifelse` chooses for every element");
+                let values = values.collect::<Made<Vec<_>>>()?;
+                if name == "c" && values.len() > 1 {
+                    let parts = values.into_iter().map(|part| self.known("c", &[part]));
+                    let whole = parts.reduce(|whole, part| self.known("c", &[whole?, part?]));
+                    return whole.unwrap_or_else(|| self.known("c", &[]));
                 }
-                if yes.shape.many != no.shape.many {
-                    return self.wrong("one of these is a vector and one is not");
-                }
-                let [yes, no] = self.alike([yes, no]);
-                Ok(typed(build::if_(condition.expr, yes.expr, no.expr), yes.shape))
+                self.known(name, &values)
             }
-            ("ifelse", [condition, yes, no]) => {
-                let [yes, no] = self.alike([yes, no]);
-                let (gives, args) = (yes.shape.one(), [self.logical(condition)?, yes, no]);
-                Ok(self.lifted(args, gives, |[condition, yes, no]| build::if_(condition, yes, no)))
-            }
-            ("c", [_, ..]) => {
-                let numbers = args.iter().any(|arg| arg.shape.one() == NUMBER);
-                let shape = if numbers { NUMBER } else { LOGICAL };
-                let parts = args.iter().map(|arg| {
-                    let part = if numbers { self.number(arg) } else { arg.clone() };
-                    if part.shape.many {
-                        part.expr
-                    } else {
-                        build::array([part.expr])
-                    }
-                });
-                let whole = parts.reduce(|whole, part| whole.binary(Operator::Concat, part));
-                Ok(typed(whole.unwrap_or_else(|| build::array([])), shape.many()))
-            }
-            _ => self.unknown(name),
         }
     }
 
-    fn index(&self, vector: &Typed, index: &Typed) -> Made<Typed> {
-        let position = |number: Expr| call("i64", [number]) - build::int(1, ScalarType::I64);
-        let (from, at) = (vector.expr.clone(), index.expr.clone());
-        if index.shape == NUMBER {
-            return Ok(typed(from.index([position(at)]), vector.shape.one()));
+    /// An operation of Almach with a function on a vector.
+    fn over(
+        &mut self,
+        operation: &str,
+        [function, vector]: [&Node; 2],
+        first: Option<&Node>,
+        scope: &Scope,
+    ) -> Made<Typed> {
+        let vector = self.expr(vector, scope)?;
+        if !vector.is_vector() {
+            return self.wrong("expected a vector, found one value; `c(x)` makes a vector of it");
         }
-        if index.shape == LOGICAL {
-            return self.wrong("an index is a number, or a vector");
-        }
-        let elements = match index.shape.one() == NUMBER {
-            true => call(
-                "gather",
-                [call("map", [lambda(["i"], position(var("i"))), at]), from],
-            ),
-            false => {
-                let part = |at: u32| lambda(["pair"], var("pair").component(at));
-                call(
-                    "map",
-                    [part(0), call("filter", [part(1), call("zip", [from, at])])],
-                )
+        let first = first.map(|first| self.expr(first, scope)).transpose()?;
+        let (function, around) = self.function(function, scope)?;
+        let shapes = first
+            .iter()
+            .map(|first| first.1)
+            .chain([vector.1.to_ascii_lowercase()]);
+        let params: Vec<_> = shapes.map(|shape| (self.fresh("element"), shape)).collect();
+        let args = params
+            .iter()
+            .map(|(name, shape)| Meaning::Value(Typed(var(name), *shape)));
+        let body = self.expand(&function, &around, args.collect())?;
+        let gives = match (operation, &first) {
+            _ if body.is_vector() => {
+                return self.wrong("this function gives a vector; vectors hold numbers and logicals");
             }
+            ("map", _) => body.1.to_ascii_uppercase(),
+            ("filter", _) if body.1 == 'l' => vector.1,
+            (_, Some(first)) if body.1 == first.1 => body.1,
+            _ => return self.wrong("this function gives something else than is needed here"),
         };
-        Ok(typed(elements, vector.shape))
+        let lambda = lambda(params.into_iter().map(|(name, _)| name), body.0);
+        let args = [Some(lambda), first.map(|first| first.0), Some(vector.0)];
+        Ok(Typed(call(operation, args.into_iter().flatten()), gives))
     }
 
-    /// `a:b` counts up or down.
-    fn range(&self, left: &Typed, right: &Typed) -> Made<Typed> {
-        if left.shape != NUMBER || right.shape != NUMBER {
-            return self.wrong("`:` counts from a number to a number");
+    /// A function of the language on values: the first row that fits, else the first that does where logicals count as 0 or 1.
+    fn known(&self, name: &str, args: &[Typed]) -> Made<Typed> {
+        let is_it = |row: &&(&str, &str, &str)| row.1.split(' ').any(|known| known == name);
+        let rows: Vec<_> = FUNCTIONS.iter().filter(is_it).collect();
+        let fitting = |counted| rows.iter().find(|row| fits(row.0, args, counted));
+        if let Some((signature, _, text)) = fitting(false).or_else(|| fitting(true)) {
+            return self.apply(signature, &text.replace('@', name), args);
         }
-        let (from, to) = (self.fresh("from"), self.fresh("to"));
-        let distance = call("abs", [var(&to) - var(&from)]);
-        let count = call("i64", [call("floor", [distance])]) + build::int(1, ScalarType::I64);
-        let step = call("f64", [var("i")]);
-        let up = var(&from).binary(Operator::LessEqual, var(&to));
-        let at = build::if_(up, var(&from) + step.clone(), var(&from) - step);
-        let counted = call("map", [lambda(["i"], at), call("iota", [count])]);
-        let ends = vec![(from, left.expr.clone()), (to, right.expr.clone())];
-        Ok(typed(bind(ends, counted), NUMBER.many()))
-    }
-
-    /// A logical counts as 0 or 1 where a number is needed.
-    fn number(&self, value: &Typed) -> Typed {
-        match value.shape.logical {
-            false => value.clone(),
-            true => self.lifted([value.clone()], NUMBER, |args| call("f64", args)),
-        }
-    }
-
-    fn logical(&self, value: &Typed) -> Made<Typed> {
-        match value.shape.logical {
-            true => Ok(value.clone()),
-            false => self.wrong("expected logicals, found numbers; compare them with something"),
-        }
-    }
-
-    /// Two values of one kind.
-    fn alike(&self, values: [&Typed; 2]) -> [Typed; 2] {
-        match values.iter().all(|value| value.shape.logical) {
-            true => values.map(Typed::clone),
-            false => values.map(|value| self.number(value)),
-        }
-    }
-
-    /// A function of single values on whole vectors: values that are vectors are mapped over, the others meet each element.
-    fn lifted<const N: usize>(
-        &self,
-        values: [Typed; N],
-        gives: Shape,
-        function: impl FnOnce([Expr; N]) -> Expr,
-    ) -> Typed {
-        let (mut ones, mut many, mut elements) = (Vec::new(), Vec::new(), Vec::new());
-        let args = values.map(|value| {
-            let name = self.fresh("x");
-            let arg = var(&name);
-            match value.shape.many {
-                false => ones.push((name, value.expr)),
-                true => {
-                    elements.push(name);
-                    many.push(value.expr);
-                }
-            }
-            arg
-        });
-        let body = function(args);
-        if elements.is_empty() {
-            return typed(bind(ones, body), gives);
-        }
-        let map = call("map", [lambda(elements, body)].into_iter().chain(many));
-        typed(bind(ones, map), gives.many())
-    }
-
-    fn unknown<T>(&self, name: &str) -> Made<T> {
-        let known = SCALAR.iter().copied().chain(WHOLE.iter().map(|(name, ..)| *name));
-        let near: Vec<&str> = known.filter(|known| known.get(..1) == name.get(..1)).collect();
-        match near.as_slice() {
-            [] => self.wrong(format!("there is no function `{name}`")),
-            near => self.wrong(format!(
+        if rows.is_empty() {
+            let all = FUNCTIONS.iter().flat_map(|(_, names, _)| names.split(' '));
+            let near: Vec<&str> = all.filter(|known| known.get(..1) == name.get(..1)).collect();
+            return self.wrong(format!(
                 "there is no function `{name}`; there are {}",
                 near.join(", ")
-            )),
+            ));
         }
+        let takes: Vec<String> = rows.iter().map(|row| in_words(row.0.chars())).collect();
+        let found = in_words(args.iter().map(|arg| arg.1));
+        self.wrong(format!("`{name}` takes {}, not {found}", takes.join(" or ")))
+    }
+
+    /// A text of Almach with values for its names; where it is for each element, vectors are mapped over.
+    fn apply(&self, signature: &str, text: &str, args: &[Typed]) -> Made<Typed> {
+        let quoted = quote(text, self.here()).or_else(|problem| self.wrong(problem.to_string()))?;
+        let (mut bound, mut elements, mut vectors) = (Vec::new(), Vec::new(), Vec::new());
+        for ((arg, wanted), name) in args.iter().zip(signature.chars()).zip(["x", "y", "z"]) {
+            let mut value = arg.0.clone();
+            if "nN".contains(wanted) && "lL".contains(arg.1) {
+                let number = |value| call("f64", [value]);
+                value = match arg.is_vector() {
+                    true => call("map", [lambda(["l"], number(var("l"))), value]),
+                    false => number(value),
+                };
+            }
+            if signature.contains('*') && arg.is_vector() {
+                elements.push(name);
+                vectors.push(value);
+            } else {
+                bound.push((name.to_owned(), value));
+            }
+        }
+        let gives = match (signature.chars().last(), args) {
+            (Some('a'), [first, ..]) => first.1.to_ascii_lowercase(),
+            (Some('A'), [first, ..]) => first.1.to_ascii_uppercase(),
+            (gives, _) => gives.unwrap_or('n'),
+        };
+        if elements.is_empty() {
+            return Ok(Typed(quoted, gives).with(bound));
+        }
+        let map = call("map", [lambda(elements, quoted)].into_iter().chain(vectors));
+        Ok(Typed(map, gives.to_ascii_uppercase()).with(bound))
     }
 }
 
-fn typed(expr: Expr, shape: Shape) -> Typed {
-    Typed { expr, shape }
+/// Whether a row of the table can be used for arguments.
+fn fits(signature: &str, args: &[Typed], counted: bool) -> bool {
+    let each = signature.contains('*');
+    let wanted: Vec<Shape> = signature.chars().take_while(char::is_ascii_alphabetic).collect();
+    let fits = |(arg, wanted): (&Typed, &Shape)| {
+        let is_many = arg.is_vector() == wanted.is_ascii_uppercase() || each && arg.is_vector();
+        let kind = if *wanted == 'i' {
+            'n'
+        } else {
+            wanted.to_ascii_lowercase()
+        };
+        let counted = counted && *wanted != 'i';
+        is_many && (kind == 'a' || kind == arg.1.to_ascii_lowercase() || kind == 'n' && counted)
+    };
+    wanted.len() == args.len() && args.iter().zip(&wanted).all(fits)
 }
 
-fn float(value: f64) -> Expr {
-    build::float(value, ScalarType::F64)
-}
-
-/// Names for values around an expression.
-fn bind(bound: Vec<(String, Expr)>, body: Expr) -> Expr {
-    let bound = bound.into_iter().rev();
-    bound.fold(body, |body, (name, value)| let_(name, value, body))
+/// Shapes up to the result's, for messages.
+fn in_words(shapes: impl Iterator<Item = Shape>) -> String {
+    let word = |shape| match shape {
+        'n' | 'i' => "number",
+        'l' => "logical",
+        'N' => "numbers",
+        'L' => "logicals",
+        'A' => "vector",
+        _ => "value",
+    };
+    let words: Vec<&str> = shapes.take_while(char::is_ascii_alphabetic).map(word).collect();
+    format!("({})", words.join(", "))
 }

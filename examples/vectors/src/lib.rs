@@ -19,53 +19,30 @@
 mod compile;
 mod syntax;
 
-use std::fmt;
 use std::ops::Range;
 
-/// What is wrong with a program.
-#[derive(Debug)]
-pub enum Error {
-    /// In this language.
-    Here {
-        message: String,
-        line: usize,
-        column: usize,
-    },
-    /// Found by Almach; it points into the same text.
-    Almach(almach::Errors),
-}
+/// What is defined in the language itself.
+const PRELUDE: &str = "
+    mean <- function(x) sum(x) / length(x)
+    var <- function(x) { d <- x - mean(x); sum(d * d) / (length(x) - 1) }
+    sd <- function(x) sqrt(var(x))
+    seq_along <- function(x) 1:length(x)
+";
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Here {
-                message,
-                line,
-                column,
-            } => write!(f, "{line}:{column}: {message}"),
-            Error::Almach(errors) => errors.fmt(f),
-        }
-    }
-}
+/// A message and the bytes it is about, or what is wanted.
+type Made<T> = Result<T, (String, Range<usize>)>;
 
-impl std::error::Error for Error {}
-
-/// A message, and the bytes it is about.
-struct Wrong {
-    message: String,
-    place: Range<usize>,
+fn wrong<T>(message: impl Into<String>, place: Range<usize>) -> Made<T> {
+    Err((message.into(), place))
 }
 
 /// Compiles a program; `name` is what messages call it.
-pub fn compile(name: &str, text: &str) -> Result<almach::Program, Error> {
-    let module = compile::program(name, text).map_err(|wrong| {
-        let before = text.get(..wrong.place.start).unwrap_or(text);
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        Error::Here {
-            message: wrong.message,
-            line: before.matches('\n').count() + 1,
-            column: before.get(line_start..).unwrap_or("").chars().count() + 1,
-        }
+pub fn compile(name: &str, text: &str) -> Result<almach::Program, String> {
+    let module = compile::program(name, &[PRELUDE, text].concat()).map_err(|(message, place)| {
+        let at = place.start.saturating_sub(PRELUDE.len());
+        let before = text.get(..at).unwrap_or(text);
+        let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+        format!("{name}:{}:{column}: {message}", before.matches('\n').count() + 1)
     })?;
-    module.finish().map_err(Error::Almach)
+    module.finish().map_err(|errors| errors.to_string())
 }

@@ -2,38 +2,23 @@
 
 use almach::{Settings, Target};
 use std::error::Error;
-use std::process::ExitCode;
 
-fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            #[expect(clippy::print_stderr, reason = "a command says what went wrong")]
-            {
-                eprintln!("{error}");
-            }
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn run() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Box<dyn Error>> {
     let mut words = std::env::args().skip(1);
     let file = words.next().ok_or("usage: almach-vectors FILE ARG…")?;
     let program = almach_vectors::compile(&file, &std::fs::read_to_string(&file)?)?;
     let entry = program.entry("main").ok_or("there is no `main`")?;
-    let args = entry
+    let read = entry
         .params
         .iter()
         .zip(words)
         .map(|(param, word)| param.ty.read(&word));
-    let args = args.collect::<Result<Vec<_>, _>>()?;
-    let value = program
-        .compile(&Settings::new(Target::OpenMp))?
-        .call("main", &args)?;
+    let args = read.collect::<Result<Vec<_>, _>>()?;
+    let machine = program.compile(&Settings::new(Target::OpenMp))?;
+    let shown = entry.result.show(&machine.call("main", &args)?)?;
     #[expect(clippy::print_stdout, reason = "the result of a command")]
     {
-        println!("{}", entry.result.show(&value)?);
+        println!("{shown}");
     }
     Ok(())
 }

@@ -1,176 +1,165 @@
-//! Text to a tree. As in R, operators, `if` and `x[i]` are calls of functions with these names.
+//! Text to a tree. As in R, nearly everything is a call: of an operator, of `if`, of `[`, of `<-`, and of `{` with what stands between braces.
 
-use crate::Wrong;
+use crate::{Made, wrong};
 use std::ops::Range;
 use std::rc::Rc;
 
 /// An expression and the bytes it stands on.
-#[derive(Clone)]
 pub struct Node {
     pub kind: Kind,
     pub place: Range<usize>,
 }
 
-#[derive(Clone)]
 pub enum Kind {
     Number(f64),
-    Logical(bool),
     Name(String),
     Call(Box<Node>, Vec<Node>),
-    Function(Vec<Param>, Rc<Node>),
-    /// Assignments, then the value.
-    Block(Vec<(String, Node)>, Box<Node>),
+    Function(Rc<Function>),
 }
 
-#[derive(Clone)]
+pub struct Function {
+    pub params: Vec<Param>,
+    pub body: Node,
+}
+
 pub struct Param {
     pub name: String,
     /// `k: number`.
     pub is_number: bool,
 }
 
-type Read<T> = Result<T, Wrong>;
+impl Node {
+    /// The name and the value of `name <- value`.
+    pub fn assignment(&self) -> Option<(&str, &Node)> {
+        match &self.kind {
+            Kind::Call(function, args) if function.name() == Some("<-") => Some((args[0].name()?, &args[1])),
+            _ => None,
+        }
+    }
+
+    fn name(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Name(name) => Some(name),
+            _ => None,
+        }
+    }
+}
 
 /// The longer ones first.
-const SYMBOLS: &[&str] = &[
+const SYMBOLS: [&str; 26] = [
     "<-", "<=", ">=", "==", "!=", "%%", "%*%", "(", ")", "{", "}", "[", "]", ",", ";", ":", "+", "-", "*",
     "/", "^", "<", ">", "!", "&", "|",
 ];
 
-/// Binary operators, loosest first; the operators of a row have one strength.
-const LEVELS: &[&[&str]] = &[
-    &["|"],
-    &["&"],
-    &["==", "!=", "<", "<=", ">", ">="],
-    &["+", "-"],
-    &["*", "/", "%%", "%*%"],
-    &[":"],
-];
+/// Binary operators, loosest first, by strength.
+const LEVELS: [&str; 7] = ["<-", "|", "&", "== != < <= > >=", "+ -", "* / %% %*%", ":"];
 
 /// How deep expressions may nest.
 const DEPTH: usize = 200;
 
-/// The functions of a program: `name <- function(…) body`.
-pub fn parse(text: &str) -> Read<Vec<(String, Node)>> {
-    let (at, depth, lines) = (0, 0, Lines::End);
+/// What stands in a file.
+pub fn parse(text: &str) -> Made<Vec<Node>> {
     let mut parser = Parser {
-        text,
-        at,
-        depth,
-        lines,
+        tokens: tokens(text)?,
+        at: 0,
+        depth: 0,
+        lines_end: true,
     };
-    let mut functions = Vec::new();
-    while parser.next() < text.len() {
-        if !parser.eat(";") {
-            functions.push(parser.assignment()?);
+    parser.sequence("")
+}
+
+/// A symbol, a name or a number; nothing at the end.
+struct Token<'t> {
+    text: &'t str,
+    place: Range<usize>,
+    starts_line: bool,
+}
+
+fn tokens(text: &str) -> Made<Vec<Token<'_>>> {
+    let (mut tokens, mut rest) = (Vec::new(), text);
+    loop {
+        let before = rest;
+        rest = rest.trim_start();
+        while rest.starts_with('#') {
+            rest = rest.find('\n').map_or("", |end| &rest[end..]).trim_start();
+        }
+        let gap = &before[..before.len() - rest.len()];
+        let symbol = SYMBOLS.into_iter().find(|symbol| rest.starts_with(symbol));
+        let length = symbol.map_or_else(|| word(rest), str::len);
+        let start = text.len() - rest.len();
+        tokens.push(Token {
+            text: &rest[..length],
+            place: start..start + length,
+            starts_line: gap.contains('\n'),
+        });
+        match (rest.chars().next(), length) {
+            (None, _) => return Ok(tokens),
+            (Some(first), 0) => return wrong(format!("`{first}` means nothing here"), start..start),
+            _ => rest = &rest[length..],
         }
     }
-    Ok(functions)
+}
+
+/// The length of the name or number that a text starts with. A number may have an exponent with a sign.
+fn word(text: &str) -> usize {
+    let is_number = text.starts_with(|c: char| c.is_ascii_digit());
+    let ends = |&(at, c): &(usize, char)| match c {
+        '-' | '+' => !(is_number && text[..at].ends_with(['e', 'E'])),
+        _ => !(c.is_ascii_alphanumeric() || c == '_' || c == '.'),
+    };
+    text.char_indices().find(ends).map_or(text.len(), |(at, _)| at)
 }
 
 struct Parser<'t> {
-    text: &'t str,
-    /// The end of what was read last.
+    tokens: Vec<Token<'t>>,
     at: usize,
     depth: usize,
-    lines: Lines,
-}
-
-/// What the end of a line means.
-#[derive(Clone, Copy, PartialEq)]
-enum Lines {
-    /// An expression that could end there does.
-    End,
-    /// Nothing: between round or square brackets.
-    GoOn,
+    /// Whether an expression that could end at the end of a line does: not between round or square brackets.
+    lines_end: bool,
 }
 
 impl<'t> Parser<'t> {
-    /// Where the next word or symbol is: behind spaces and comments.
-    fn next(&self) -> usize {
-        let mut rest = self.text.get(self.at..).unwrap_or("").trim_start();
-        while rest.starts_with('#') {
-            rest = rest.split_once('\n').map_or("", |(_, rest)| rest.trim_start());
-        }
-        self.text.len() - rest.len()
+    fn next(&self) -> &Token<'t> {
+        &self.tokens[self.at.min(self.tokens.len() - 1)]
     }
 
-    fn rest(&self) -> &'t str {
-        self.text.get(self.next()..).unwrap_or("")
-    }
-
-    /// Whether an expression may go on with what comes next.
-    fn goes_on(&self) -> bool {
-        let gap = self.text.get(self.at..self.next()).unwrap_or("");
-        self.lines == Lines::GoOn || !gap.contains('\n')
-    }
-
-    fn eat(&mut self, symbol: &str) -> bool {
-        let found = SYMBOLS.iter().find(|known| self.rest().starts_with(**known));
-        self.eat_if(found == Some(&symbol), symbol.len())
-    }
-
-    fn eat_word(&mut self, word: &str) -> bool {
-        self.eat_if(self.word() == word, word.len())
-    }
-
-    fn eat_if(&mut self, found: bool, length: usize) -> bool {
-        if found {
-            self.at = self.next() + length;
-        }
+    fn eat(&mut self, text: &str) -> bool {
+        let found = self.next().text == text;
+        self.at += usize::from(found);
         found
     }
 
-    fn word(&self) -> &'t str {
-        let rest = self.rest();
-        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.'));
-        let word = rest.get(..end.unwrap_or(rest.len())).unwrap_or("");
-        if word.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            word
-        } else {
-            ""
+    /// Eats what goes on with an expression.
+    fn eat_on(&mut self, text: &str) -> bool {
+        !(self.lines_end && self.next().starts_line) && self.eat(text)
+    }
+
+    fn wrong<T>(&self, message: impl Into<String>) -> Made<T> {
+        wrong(message, self.next().place.clone())
+    }
+
+    fn expect(&mut self, text: &str) -> Made<()> {
+        match self.eat(text) {
+            true => Ok(()),
+            false => self.wrong(format!("expected `{text}`")),
         }
     }
 
-    fn wrong<T>(&self, message: impl Into<String>) -> Read<T> {
-        let place = self.next()..self.next();
-        Err(Wrong {
-            message: message.into(),
-            place,
-        })
-    }
-
-    fn expect(&mut self, symbol: &str) -> Read<()> {
-        if self.eat(symbol) {
-            Ok(())
-        } else {
-            self.wrong(format!("expected `{symbol}`"))
+    /// An expression that started there and ends here.
+    fn node(&self, start: usize, kind: Kind) -> Node {
+        let end = self.tokens[self.at - 1].place.end;
+        Node {
+            kind,
+            place: start..end,
         }
     }
 
-    fn name(&mut self) -> Read<String> {
-        let word = self.word();
-        if !matches!(word, "" | "function" | "if" | "else" | "TRUE" | "FALSE") {
-            self.eat_word(word);
-            return Ok(word.to_owned());
-        }
-        match self.rest().chars().next() {
-            Some(first)
-                if !first.is_ascii_alphanumeric() && !SYMBOLS.iter().any(|s| s.starts_with(first)) =>
-            {
-                self.wrong(format!("`{first}` means nothing here"))
-            }
-            _ => self.wrong("expected a name"),
-        }
+    fn call(&self, start: usize, function: &str, args: Vec<Node>) -> Node {
+        let function = self.node(start, Kind::Name(function.to_owned()));
+        self.node(start, Kind::Call(Box::new(function), args))
     }
 
-    fn assignment(&mut self) -> Read<(String, Node)> {
-        let name = self.name()?;
-        self.expect("<-")?;
-        Ok((name, self.expr()?))
-    }
-
-    fn expr(&mut self) -> Read<Node> {
+    fn expr(&mut self) -> Made<Node> {
         self.depth += 1;
         if self.depth > DEPTH {
             return self.wrong(format!("expressions nest {DEPTH} deep here"));
@@ -180,174 +169,119 @@ impl<'t> Parser<'t> {
         node
     }
 
-    fn call(&self, start: usize, function: &str, args: Vec<Node>) -> Node {
-        let place = start..self.at;
-        let function = Node {
-            kind: Kind::Name(function.to_owned()),
-            place: place.clone(),
-        };
-        Node {
-            kind: Kind::Call(Box::new(function), args),
-            place,
-        }
-    }
-
-    fn level(&mut self, level: usize) -> Read<Node> {
+    fn level(&mut self, level: usize) -> Made<Node> {
         let Some(operators) = LEVELS.get(level) else {
             return self.unary();
         };
         let mut left = self.level(level + 1)?;
-        while self.goes_on()
-            && let Some(operator) = operators.iter().find(|operator| self.eat(operator))
-        {
+        while let Some(operator) = operators.split(' ').find(|operator| self.eat_on(operator)) {
             let right = self.level(level + 1)?;
             left = self.call(left.place.start, operator, vec![left, right]);
         }
         Ok(left)
     }
 
-    fn unary(&mut self) -> Read<Node> {
-        let start = self.next();
-        match ["-", "!"].into_iter().find(|operator| self.eat(operator)) {
-            None => self.power(),
-            Some(operator) => {
-                let operand = self.level(LEVELS.len())?;
-                Ok(self.call(start, operator, vec![operand]))
-            }
-        }
-    }
-
     /// `^` binds tighter than a sign before it, and groups to the right.
-    fn power(&mut self) -> Read<Node> {
-        let base = self.postfix()?;
-        if !self.goes_on() || !self.eat("^") {
-            return Ok(base);
+    fn unary(&mut self) -> Made<Node> {
+        let start = self.next().place.start;
+        if let Some(operator) = ["-", "!"].into_iter().find(|operator| self.eat(operator)) {
+            let operand = self.unary()?;
+            return Ok(self.call(start, operator, vec![operand]));
         }
-        let exponent = self.unary()?;
-        Ok(self.call(base.place.start, "^", vec![base, exponent]))
-    }
-
-    fn postfix(&mut self) -> Read<Node> {
         let mut node = self.primary()?;
-        while self.goes_on() {
-            let start = node.place.start;
-            if self.eat("(") {
-                let args = self.list(Parser::expr)?;
-                let kind = Kind::Call(Box::new(node), args);
-                node = Node {
-                    kind,
-                    place: start..self.at,
-                };
-            } else if self.eat("[") {
-                let index = self.inside("]", Parser::expr)?;
-                node = self.call(start, "[", vec![node, index]);
+        loop {
+            node = if self.eat_on("(") {
+                let args = self.list(")", Parser::expr)?;
+                self.node(start, Kind::Call(Box::new(node), args))
+            } else if self.eat_on("[") {
+                let mut args = self.list("]", Parser::expr)?;
+                args.insert(0, node);
+                self.call(start, "[", args)
+            } else if self.eat_on("^") {
+                let exponent = self.unary()?;
+                self.call(start, "^", vec![node, exponent])
             } else {
-                break;
-            }
+                return Ok(node);
+            };
         }
-        Ok(node)
     }
 
-    /// What is between brackets, where the ends of lines mean nothing.
-    fn inside<T>(&mut self, close: &str, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
-        let around = std::mem::replace(&mut self.lines, Lines::GoOn);
-        let result = read(self)?;
-        self.lines = around;
+    /// Expressions between commas, up to a bracket.
+    fn list<T>(&mut self, close: &str, one: impl Fn(&mut Self) -> Made<T>) -> Made<Vec<T>> {
+        let around = std::mem::replace(&mut self.lines_end, false);
+        let mut items = Vec::new();
+        while self.next().text != close && (items.is_empty() || self.eat(",")) {
+            items.push(one(self)?);
+        }
+        self.lines_end = around;
         self.expect(close)?;
-        Ok(result)
+        Ok(items)
     }
 
-    /// Things between commas, up to a bracket.
-    fn list<T>(&mut self, one: impl Fn(&mut Self) -> Read<T>) -> Read<Vec<T>> {
-        if self.eat(")") {
-            return Ok(Vec::new());
+    /// Expressions on lines of their own, or with `;` between them.
+    fn sequence(&mut self, close: &str) -> Made<Vec<Node>> {
+        let around = std::mem::replace(&mut self.lines_end, true);
+        let mut items = Vec::new();
+        while self.next().text != close {
+            if !self.eat(";") {
+                items.push(self.expr()?);
+            }
         }
-        self.inside(")", |parser| {
-            let mut items = vec![one(parser)?];
-            while parser.eat(",") {
-                items.push(one(parser)?);
-            }
-            Ok(items)
-        })
+        self.lines_end = around;
+        self.at += 1;
+        Ok(items)
     }
 
-    fn primary(&mut self) -> Read<Node> {
-        let start = self.next();
-        let kind = if self.rest().starts_with(|c: char| c.is_ascii_digit()) {
-            Kind::Number(self.number()?)
-        } else if self.eat("(") {
-            self.inside(")", Parser::expr)?.kind
-        } else if self.eat("{") {
-            let around = std::mem::replace(&mut self.lines, Lines::End);
-            let block = self.block()?;
-            self.lines = around;
-            block
-        } else if self.eat_word("function") {
-            self.expect("(")?;
-            let params = self.list(Parser::param)?;
-            Kind::Function(params, Rc::new(self.expr()?))
-        } else if self.eat_word("if") {
-            self.expect("(")?;
-            let (condition, yes) = (self.inside(")", Parser::expr)?, self.expr()?);
-            if !self.eat_word("else") {
-                return self.wrong("an `if` is a value, so it needs an `else`");
-            }
-            let no = self.expr()?;
-            self.call(start, "if", vec![condition, yes, no]).kind
-        } else if self.eat_word("TRUE") {
-            Kind::Logical(true)
-        } else if self.eat_word("FALSE") {
-            Kind::Logical(false)
-        } else {
-            Kind::Name(self.name()?)
+    fn param(&mut self) -> Made<Param> {
+        let Kind::Name(name) = self.primary()?.kind else {
+            return self.wrong("expected a name");
         };
-        Ok(Node {
-            kind,
-            place: start..self.at,
-        })
-    }
-
-    fn number(&mut self) -> Read<f64> {
-        let rest = self.rest();
-        let belongs = |(at, c): &(usize, char)| {
-            let exponent = rest.get(..*at).is_some_and(|before| before.ends_with(['e', 'E']));
-            c.is_ascii_alphanumeric() || *c == '.' || (exponent && matches!(c, '-' | '+'))
-        };
-        let length = rest.char_indices().take_while(belongs).count();
-        match rest.get(..length).and_then(|number| number.parse().ok()) {
-            Some(number) => {
-                self.eat_if(true, length);
-                Ok(number)
-            }
-            None => self.wrong("this is not a number"),
-        }
-    }
-
-    fn param(&mut self) -> Read<Param> {
-        let name = self.name()?;
         let is_number = self.eat(":");
-        if is_number && !self.eat_word("number") {
+        if is_number && !self.eat("number") {
             return self.wrong("expected `number`; other parameters are vectors and need no kind");
         }
         Ok(Param { name, is_number })
     }
 
-    /// Behind `{`: assignments and the value, on lines of their own or with `;` between them.
-    fn block(&mut self) -> Read<Kind> {
-        let mut assignments = Vec::new();
-        loop {
-            while self.eat(";") {}
-            let before = self.at;
-            let is_assignment = self.name().is_ok() && self.eat("<-");
-            self.at = before;
-            if !is_assignment {
-                break;
-            }
-            assignments.push(self.assignment()?);
+    fn primary(&mut self) -> Made<Node> {
+        let (start, word) = (self.next().place.start, self.next().text);
+        if word == "else" || word.is_empty() || (SYMBOLS.contains(&word) && word != "(" && word != "{") {
+            return self.wrong("expected a name");
         }
-        let value = self.expr()?;
-        while self.eat(";") {}
-        self.expect("}")?;
-        Ok(Kind::Block(assignments, Box::new(value)))
+        self.at += 1;
+        let kind = match word {
+            "(" => {
+                let mut items = self.list(")", Parser::expr)?;
+                return match items.pop() {
+                    Some(item) if items.is_empty() => Ok(item),
+                    _ => wrong("expected one expression between brackets", start..start),
+                };
+            }
+            "{" => {
+                let items = self.sequence("}")?;
+                return Ok(self.call(start, "{", items));
+            }
+            "function" => {
+                self.expect("(")?;
+                let (params, body) = (self.list(")", Parser::param)?, self.expr()?);
+                Kind::Function(Rc::new(Function { params, body }))
+            }
+            "if" => {
+                self.expect("(")?;
+                let mut args = self.list(")", Parser::expr)?;
+                args.push(self.expr()?);
+                if !self.eat("else") {
+                    return self.wrong("an `if` is a value, so it needs an `else`");
+                }
+                args.push(self.expr()?);
+                return Ok(self.call(start, "if", args));
+            }
+            _ if word.starts_with(|c: char| c.is_ascii_digit()) => match word.parse() {
+                Ok(number) => Kind::Number(number),
+                Err(_) => return wrong("this is not a number", start..start),
+            },
+            _ => Kind::Name(word.to_owned()),
+        };
+        Ok(self.node(start, kind))
     }
 }

@@ -1,10 +1,13 @@
 //! Expressions.
 
 use super::{NOWHERE, Pattern, Ty, ident, path, span};
-use almach_base::{Name, Span};
+use crate::error::Errors;
+use almach_base::{Name, SourceMap, Span};
 use almach_syntax::ast::{self, BinaryOp, ExprKind, UnaryOp};
+use almach_syntax::{EraseSpans, parse_expr};
 use almach_value::{BinOp, ScalarType, UnOp};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// An expression. Rust's operators build the language's (`a + b`, `-a`, `!a`); methods build the others.
 #[derive(Clone, PartialEq, Debug)]
@@ -72,6 +75,31 @@ fn expr(kind: ExprKind) -> Expr {
 /// A name.
 pub fn var(name: &str) -> Expr {
     expr(ExprKind::Var(path(name)))
+}
+
+/// An expression in Almach's syntax, all of which comes from one place: for what is easier written than built. Its free names are
+/// those around it.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use almach::build::{Module, Ty, quote};
+/// use almach::Value;
+///
+/// let norm = quote("sqrt (sum (map (** 2) xs))", 0..0)?;
+/// let program = Module::new("norm").entry("main", [("xs", Ty::array(Ty::F64))], Ty::F64, norm).finish()?;
+/// assert_eq!(program.interpreter()?.call("main", &[Value::from([3.0, 4.0])])?.scalar(), Some(5.0));
+/// # Ok(())
+/// # }
+/// ```
+pub fn quote(text: &str, place: Range<usize>) -> Result<Expr, Errors> {
+    let mut sources = SourceMap::new();
+    let file = sources.add("quoted", text.to_owned());
+    let (mut parsed, problems) = parse_expr(file, text);
+    if !problems.is_empty() {
+        return Err(Errors::new(problems, Arc::new(sources)));
+    }
+    parsed.set_spans(span(place));
+    Ok(Expr(parsed))
 }
 
 /// An integer of a type.
