@@ -23,6 +23,7 @@ use almach_base::Name;
 use almach_dpia::{Data, Instance, Nat, Phrase, PhraseType, Prim, Proc, Program, Space, build};
 use almach_prim::Level;
 use almach_value::{BinOp, Scalar, ScalarType};
+use std::collections::HashMap;
 use substitute::substitute;
 
 /// Replaces every combinator by loops.
@@ -32,6 +33,7 @@ pub(crate) fn to_loops(program: &Program) -> Program {
             next: 0,
             prefix: format!("l{at}"),
             parallel: ParallelOnes::Stay,
+            results: HashMap::new(),
         };
         Proc {
             body: stage.phrase(&proc.body),
@@ -50,6 +52,7 @@ pub(crate) fn reference(phrase: &Phrase, prefix: String) -> Phrase {
         next: 0,
         prefix,
         parallel: ParallelOnes::Expand,
+        results: HashMap::new(),
     };
     stage.phrase(phrase)
 }
@@ -58,6 +61,9 @@ pub(crate) struct Stage {
     next: u32,
     prefix: String,
     parallel: ParallelOnes,
+    /// What stands for the results of reductions in what comes after them. A continuation is the rest of the program, so it is
+    /// walked once, and not once more for each reduction before it. Names are bound once, so nothing is captured.
+    results: HashMap<Name, Phrase>,
 }
 
 /// What happens to combinators that communicate between iterations that run at once.
@@ -76,7 +82,16 @@ impl Stage {
     pub(crate) fn phrase(&mut self, phrase: &Phrase) -> Phrase {
         match phrase {
             Phrase::At(span, inner) => self.phrase(inner).at(*span),
-            Phrase::Var(_) | Phrase::Prim(_) => phrase.clone(),
+            Phrase::Var(name) => self.results.get(name).unwrap_or(phrase).clone(),
+            Phrase::Prim(instance) => {
+                let mut instance = instance.clone();
+                if let Prim::NewIn(homes) = &mut instance.prim {
+                    for home in homes {
+                        home.substitute(|found| self.results.get(found).cloned());
+                    }
+                }
+                Phrase::Prim(instance)
+            }
             Phrase::Lam(name, ty, body) => Phrase::lam(name.clone(), (**ty).clone(), self.phrase(body)),
             Phrase::TypeLam(name, kind, body) => {
                 Phrase::TypeLam(name.clone(), *kind, Box::new(self.phrase(body)))
@@ -117,9 +132,8 @@ impl Stage {
                     function: self.phrase(function),
                     start: self.phrase(start),
                     array: self.phrase(array),
-                    then: self.phrase(then),
                 };
-                Some(self.reduce(size()?, (from, to), parts))
+                Some(self.reduce(size()?, (from, to), parts, then))
             }
             _ if self.parallel == ParallelOnes::Stay && collectives::has_mechanism(prim, datas) => None,
             _ => collectives::expand(self, prim, nats, datas, &arguments),
@@ -173,15 +187,15 @@ impl Stage {
         build::parfor(level, size, to.clone(), acceptor, (i, o), body)
     }
 
-    fn reduce(&mut self, size: Nat, (from, to): (&Data, &Data), parts: Reduction) -> Phrase {
+    fn reduce(&mut self, size: Nat, (from, to): (&Data, &Data), parts: Reduction, then: &Phrase) -> Phrase {
         let (accumulator, i) = (self.fresh("acc"), self.fresh("i"));
         let acc = Phrase::Var(accumulator.clone());
         let element = build::idx(size.clone(), from.clone(), parts.array, Phrase::Var(i.clone()));
         let begin = build::assign(to.clone(), acc.clone().writer(), parts.start);
-        let end = apply(parts.then, [acc.clone().reader()]);
+        let end = self.after(then, acc.clone().reader());
         let with_acc = |step: Phrase| {
-            let run = build::for_loop(size.clone(), i.clone(), step);
-            build::seq_all([begin.clone(), run, end.clone()])
+            let run = build::for_loop(size, i, step);
+            build::seq_all([begin, run, end])
         };
         let body = match single_assignment(&parts.function, &acc, to) {
             Some(function) => with_acc(apply(function, [element])),
@@ -200,13 +214,23 @@ impl Stage {
         };
         build::new(Space::Any, to.clone(), accumulator, body)
     }
+
+    /// What comes after a reduction, with its result.
+    fn after(&mut self, then: &Phrase, result: Phrase) -> Phrase {
+        match then {
+            Phrase::Lam(name, _, body) => {
+                self.results.insert(name.clone(), result);
+                self.phrase(body)
+            }
+            other => self.phrase(other).app(result),
+        }
+    }
 }
 
 struct Reduction {
     function: Phrase,
     start: Phrase,
     array: Phrase,
-    then: Phrase,
 }
 
 /// `\x. \y. \o. o := E` as `\x. acc.1 := E[acc.2/y]`, at types that are assigned at once.
