@@ -535,6 +535,11 @@ entry joined (xs: []f32) (ys: []f32): []f32 = concat (map (+ 1) xs) (map (* 2) y
 entry turned [n] [m] (xss: [n][m]f32): [m][n]f32 = transpose (map (map (+ 1)) xss)
 entry rows [n] [m] (xss: [n][m]f32): [n][m]f32 =
   loop (a = map (map (+ 1)) xss) for i < n do a with [i] = map (* 2) a[i]
+entry picked (c: bool) (xs: []f32) (ys: []f32): f32 =
+  let a = scan (+) 0 xs
+  let b = scan (+) 1 ys
+  let r = if c then a else b
+  in reduceSeq (\\x y -> x + y) 0 r + r[0]
 entry counted (n: i64): []i64 = loop (a = replicate n 0) for i < n do a with! [i] = i * i
 ";
     std::fs::write(folder.path().join("memory.alm"), text).unwrap();
@@ -553,6 +558,11 @@ entry counted (n: i64): []i64 = loop (a = replicate n 0) for i < n do a with! [i
             "rows",
             &["[[1, 2], [3, 4]]"],
             "1 allocation, 128 bytes at most at once (predicted: 128)",
+        ),
+        (
+            "picked",
+            &["false", "[1, 2]", "[3]"],
+            "2 allocations, 256 bytes at most at once (predicted: 256)",
         ),
         (
             "counted",

@@ -195,7 +195,10 @@ fn kernels_have_their_own_version_of_a_foreign_function() {
         "inner.h",
         b"/* halve(x) */\nvoid halve(int32_t *r, int32_t x) { *r = x + 1000; }\n",
     );
-    folder.write("wrong.cl", b"void halve(int32_t *r, int64_t x) { *r = (int32_t)x; }\n");
+    folder.write(
+        "wrong.cl",
+        b"void halve(int32_t *r, int64_t x) { *r = (int32_t)x; }\n",
+    );
     let run = |links: &[&str]| {
         let mut args = strings(&["run", "main.alm", "[4, 6]", "--backend", "opencl"]);
         args.extend(links.iter().flat_map(|link| strings(&["--link", link])));

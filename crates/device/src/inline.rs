@@ -193,6 +193,12 @@ impl Names {
             | Stmt::Alloc { buffer, .. }
             | Stmt::Shrink { buffer, .. }
             | Stmt::Free(buffer) => self.buffer(buffer),
+            Stmt::Borrow {
+                buffer, from, first, ..
+            } => {
+                self.buffer(buffer);
+                self.cell(from, first);
+            }
             Stmt::Swap(a, b) => [a, b].into_iter().for_each(|buffer| self.buffer(buffer)),
             Stmt::Copy {
                 to,

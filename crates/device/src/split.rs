@@ -74,6 +74,7 @@ impl<'a> Splitter<'a> {
             | Stmt::Free(_)
             | Stmt::Swap(..)
             | Stmt::Shrink { .. }
+            | Stmt::Borrow { .. }
             | Stmt::Reserve { .. }
             | Stmt::Kernel { .. }
             | Stmt::Transfer(_) => {

@@ -318,6 +318,28 @@ fn main_loops_copy_nothing_and_allocate_nothing() {
     }
 }
 
+/// The time is not asserted; passes that looked at the whole function in each step would take minutes.
+#[test]
+fn a_function_of_a_thousand_lines_is_planned() {
+    let mut text = String::from("entry main (xs: []f32) (k: i64): f32 =\n  let a0 = scan (+) 0 xs\n");
+    for line in 1..1000 {
+        let before = line - 1;
+        text += &match line % 5 {
+            0 => format!("  let a{line} = a{before} with [k] = f32 k\n"),
+            1 => format!("  let a{line} = loop (a = a{before}) for i < k do map (+ 1) (rotate 1 a)\n"),
+            2 => format!(
+                "  let a{line} = map (* 2) (concat (map (+ 1) a{before}) (scan (+) 0 a{before}))[0:length xs]\n"
+            ),
+            3 => format!("  let a{line} = if k > {line} then a{before} else scan (+) 0 a{before}\n"),
+            _ => format!("  let a{line} = scan (+) (a{before}[k]) a{before}\n"),
+        };
+    }
+    text += "  in a999[0]\n";
+    let program = planned(&text);
+    check(&program).unwrap();
+    assert!(plan::cost(&program).allocations < 1000);
+}
+
 #[test]
 fn an_old_array_that_is_needed_is_copied() {
     let text = "

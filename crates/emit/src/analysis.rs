@@ -328,6 +328,10 @@ impl Uses {
                 self.buffers.entry(buffer.clone()).or_default().on_device = true;
                 self.read.insert(buffer.clone());
             }
+            Stmt::Borrow { from, first, .. } => {
+                self.read.insert(from.clone());
+                self.index(first);
+            }
             Stmt::Swap(a, b) => {
                 self.moved(a, declared);
                 self.moved(b, declared);
@@ -519,6 +523,7 @@ pub fn is_simple(stmts: &[Stmt]) -> bool {
     stmts.iter().all(|stmt| match stmt {
         Stmt::Check { .. } | Stmt::Call { .. } | Stmt::Alloc { .. } | Stmt::Free(_) | Stmt::Swap(..) => false,
         Stmt::Buffer { .. } | Stmt::Shrink { .. } | Stmt::While { .. } | Stmt::Reserve { .. } => false,
+        Stmt::Borrow { .. } => false,
         Stmt::Foreign { .. } | Stmt::Trace { .. } => false,
         Stmt::Atomic { .. } | Stmt::Await { .. } | Stmt::Barrier => false,
         Stmt::Kernel { .. } | Stmt::Transfer(_) => false,

@@ -9,7 +9,7 @@ use crate::procedure::{Emitter, Role};
 use crate::tree::{CBinary, CExpr, CStmt, CType, CUnary};
 use almach_base::codes::runtime;
 use almach_base::{Diagnostic, Name, Span};
-use almach_imp::{Argument, Expr, Index, Site, Stmt, Writing};
+use almach_imp::{Argument, Expr, Index, Site, Space, Stmt, Writing};
 use almach_value::{Failure, Scalar, ScalarType, UnOp};
 
 /// Of longer lines of source a comment shows only the start.
@@ -68,6 +68,18 @@ impl Emitter<'_> {
                 count,
                 span,
             } => self.reserve(name, store, count, *span, out)?,
+            Stmt::Buffer {
+                name,
+                ty,
+                space: Space::Borrowed,
+            } => {
+                let c_name = self.bind(name, *ty, Role::Buffer(None));
+                out.push(CStmt::Declare {
+                    ty: CType::Scalar(*ty).const_pointer(),
+                    name: c_name,
+                    value: Some(CExpr::name("NULL")),
+                });
+            }
             Stmt::Buffer { name, ty, .. } => {
                 let storage = self.uses.storage(name);
                 self.bind(name, *ty, Role::Buffer(Some(storage)));
@@ -93,6 +105,13 @@ impl Emitter<'_> {
             Stmt::Kernel { name, body } => self.kernel(name, body, out)?,
             Stmt::Transfer(transfer) => self.transfer(transfer, out)?,
             Stmt::Free(buffer) => self.free(buffer, after, out)?,
+            Stmt::Borrow {
+                buffer, from, first, ..
+            } => {
+                let cells = self.buffer_from(from, first)?;
+                let borrowed = CExpr::name(self.known(buffer)?.c_name.clone());
+                out.push(CStmt::Assign(borrowed, cells));
+            }
             Stmt::Swap(a, b) => self.swap(a, b, out)?,
             Stmt::Copy {
                 to,

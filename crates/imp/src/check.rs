@@ -25,6 +25,7 @@
 //! | IMP-21 | a kernel stands in no kernel and no parallel loop; it holds one `par` or `chain` loop, or none |
 //! | IMP-22 | a kernel has memory of its own of known size only, prints nothing, and calls C functions only, with scalars and buffers that are not its own |
 //! | IMP-23 | what is fetched and attached is the host's; what is attached is a parameter |
+//! | IMP-24 | only `borrowed` buffers borrow, and from buffers whose cells stay where they are |
 //! | IMP-20 | a foreign function and `trace` have the arguments of their types |
 //!
 //! That an awaited cell is published by an *earlier* iteration is not a rule of form: the interpreter, which runs the
@@ -120,6 +121,8 @@ enum Kind {
     ReadBuffer,
     WriteBuffer,
     OwnedBuffer,
+    /// Cells of other buffers.
+    Borrowed,
     Freed,
 }
 
@@ -320,7 +323,11 @@ impl<'a> Checker<'a> {
                 if self.is_among_items() {
                     self.differs.insert(name.clone());
                 }
-                self.bind(name, Kind::OwnedBuffer, *ty)
+                let kind = match space {
+                    Space::Borrowed => Kind::Borrowed,
+                    Space::Host | Space::Global | Space::Local | Space::Private => Kind::OwnedBuffer,
+                };
+                self.bind(name, kind, *ty)
             }
             Stmt::Barrier => match self.is_among_items() && self.apart == 0 {
                 true => Ok(()),
@@ -353,6 +360,16 @@ impl<'a> Checker<'a> {
                 index,
             } => self.atomic(step, *order, buffer, index),
             Stmt::Await { buffer, index, value } => self.wait(buffer, index, value),
+            Stmt::Borrow {
+                buffer,
+                from,
+                first,
+                count,
+            } => {
+                self.index(first)?;
+                self.index(count)?;
+                self.borrow(buffer, from)
+            }
             Stmt::Free(buffer) => {
                 self.owned(buffer, "freed")?;
                 if let Some(known) = self.names.get_mut(buffer) {
@@ -691,6 +708,22 @@ impl<'a> Checker<'a> {
         match self.buffer(buffer)?.kind {
             Kind::OwnedBuffer => self.inside(buffer, how),
             _ => self.fail("IMP-07", format!("`{buffer}` is {how} but is not owned")),
+        }
+    }
+
+    fn borrow(&self, buffer: &Name, from: &Name) -> Check<()> {
+        let (known, owner) = (self.buffer(buffer)?, self.buffer(from)?);
+        match known.kind {
+            Kind::Borrowed if crate::is_column(from) => self.fail(
+                "IMP-24",
+                format!("`{buffer}` borrows rows of a store, which may move"),
+            ),
+            Kind::Borrowed if known.ty == owner.ty => self.inside(buffer, "borrowed anew"),
+            Kind::Borrowed => self.fail("IMP-04", format!("`{buffer}` borrows cells of another type")),
+            _ => self.fail(
+                "IMP-24",
+                format!("`{buffer}` has cells of its own and borrows others"),
+            ),
         }
     }
 

@@ -314,6 +314,12 @@ impl<'a> Machine<'a> {
             } => self.atomic(step, *order, buffer, index, frame),
             Stmt::Await { buffer, index, value } => self.wait(buffer, index, value, frame),
             Stmt::Barrier => Err(RunError::Broken("a barrier outside of a group".into())),
+            Stmt::Borrow {
+                buffer,
+                from,
+                first,
+                count,
+            } => self.borrow(buffer, from, [first, count], frame),
             Stmt::Free(buffer) => self.free(buffer, frame),
             Stmt::Swap(a, b) => {
                 let (x, y) = (frame.slots.get(a).cloned(), frame.slots.get(b).cloned());
@@ -441,6 +447,26 @@ impl<'a> Machine<'a> {
         if let Some(Slot::Buffer(Some(view))) = frame.slots.insert(buffer.clone(), Slot::Buffer(None)) {
             self.release(view);
         }
+        Ok(())
+    }
+
+    fn borrow(
+        &mut self,
+        buffer: &Name,
+        from: &Name,
+        [first, count]: [&Index; 2],
+        frame: &mut Frame,
+    ) -> Run<()> {
+        let view = self.view(from, frame)?;
+        let (first, count) = (self.index(first, frame)?, self.index(count, frame)?);
+        let offset = view.offset + first;
+        let cells = i64::try_from(self.cells(view).len()).unwrap_or(i64::MAX);
+        if count > 0 && (offset < 0 || offset > cells - count) {
+            let message = format!("`{buffer}` borrows {count} cells from {first} on, of `{from}`");
+            return Err(RunError::Broken(message));
+        }
+        let borrowed = View { offset, ..view };
+        frame.slots.insert(buffer.clone(), Slot::Buffer(Some(borrowed)));
         Ok(())
     }
 

@@ -164,6 +164,14 @@ pub enum Stmt {
         size: Index,
     },
     Free(Name),
+    /// Lets a borrowed buffer be so many cells of another one, from an index on: of what that one holds now. They are only read, and
+    /// nobody writes or frees them meanwhile.
+    Borrow {
+        buffer: Name,
+        from: Name,
+        first: Index,
+        count: Index,
+    },
     /// Exchanges what two owned buffers hold.
     Swap(Name, Name),
     /// Copies cells of one buffer to another; the two do not overlap.
@@ -270,6 +278,8 @@ pub enum Space {
     Global,
     Local,
     Private,
+    /// In cells of other buffers, which own them.
+    Borrowed,
 }
 
 /// How many bits the index of a loop takes where it is computed with.
@@ -469,6 +479,7 @@ impl Stmt {
             | Stmt::Alloc { .. }
             | Stmt::Shrink { .. }
             | Stmt::Free(_)
+            | Stmt::Borrow { .. }
             | Stmt::Swap(..)
             | Stmt::Copy { .. }
             | Stmt::Barrier
@@ -508,6 +519,7 @@ impl Stmt {
             | Stmt::Alloc { .. }
             | Stmt::Shrink { .. }
             | Stmt::Free(_)
+            | Stmt::Borrow { .. }
             | Stmt::Swap(..)
             | Stmt::Copy { .. }
             | Stmt::Barrier
@@ -535,6 +547,7 @@ impl Stmt {
                 count,
                 ..
             } => [to_index, from_index, count].into_iter().for_each(visit),
+            Stmt::Borrow { first, count, .. } => [first, count].into_iter().for_each(visit),
             Stmt::Call { arguments, .. }
             | Stmt::Foreign { arguments, .. }
             | Stmt::Trace { arguments, .. } => {

@@ -190,7 +190,9 @@ impl Parser {
         let keyword = !matches!(self.peek_at(1), Token::Symbol("=" | "["));
         match word.as_str() {
             "let" | "var" if keyword => self.scalar_stmt(&word),
-            "buffer" | "alloc" | "shrink" | "free" | "swap" | "copy" if keyword => self.buffer_stmt(&word),
+            "buffer" | "alloc" | "shrink" | "borrow" | "free" | "swap" | "copy" if keyword => {
+                self.buffer_stmt(&word)
+            }
             "for" | "par" | "chain" | "items" | "simd" | "while" | "if" if keyword => self.nested_stmt(&word),
             "check" if keyword => self.check_stmt(),
             "atomic" if keyword => self.atomic_stmt(),
@@ -302,6 +304,7 @@ impl Parser {
                     () if self.take("global") => Space::Global,
                     () if self.take("local") => Space::Local,
                     () if self.take("private") => Space::Private,
+                    () if self.take("borrowed") => Space::Borrowed,
                     () => Space::Host,
                 };
                 Stmt::Buffer {
@@ -319,6 +322,18 @@ impl Parser {
                 buffer: name,
                 size: self.bracketed()?,
             },
+            "borrow" => {
+                self.expect("=")?;
+                let from = self.ident()?;
+                let first = self.bracketed()?;
+                self.expect("for")?;
+                Stmt::Borrow {
+                    buffer: name,
+                    from,
+                    first,
+                    count: self.index()?,
+                }
+            }
             "free" => Stmt::Free(name),
             "swap" => {
                 self.expect(",")?;

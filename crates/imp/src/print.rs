@@ -58,6 +58,7 @@ pub(crate) fn space_word(space: Space) -> &'static str {
         Space::Global => "global ",
         Space::Local => "local ",
         Space::Private => "private ",
+        Space::Borrowed => "borrowed ",
     }
 }
 
@@ -101,6 +102,12 @@ fn statement(stmt: &Stmt, depth: usize, out: &mut String) {
         Stmt::Buffer { name, ty, space } => write!(out, "buffer {name}: {}{ty}", space_word(*space)),
         Stmt::Alloc { buffer, size, .. } => write!(out, "alloc {buffer}[{size}]"),
         Stmt::Shrink { buffer, size } => write!(out, "shrink {buffer}[{size}]"),
+        Stmt::Borrow {
+            buffer,
+            from,
+            first,
+            count,
+        } => write!(out, "borrow {buffer} = {from}[{first}] for {count}"),
         Stmt::Atomic {
             step,
             order,

@@ -121,6 +121,16 @@ impl Touched {
                 self.index(size);
                 self.moved.insert(buffer.clone());
             }
+            Stmt::Borrow {
+                buffer,
+                from,
+                first,
+                count,
+            } => {
+                [first, count].into_iter().for_each(|index| self.index(index));
+                self.access(from, Access::Read);
+                self.moved.insert(buffer.clone());
+            }
             Stmt::Free(buffer) => {
                 self.moved.insert(buffer.clone());
             }

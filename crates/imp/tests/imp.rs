@@ -81,6 +81,8 @@ proc main(k: i64, xs: read i32) {
   }
   alloc b[2*k]
   shrink b[k]
+  buffer part: borrowed i32
+  borrow part = b[k/2] for k - k/2
   chain for c < k {
     await a[c/2], 1i32
     atomic acquire load seen: i32 = a[c]
@@ -296,6 +298,36 @@ fn a_buffer_keeps_its_first_cells() {
     assert!(matches!(found, Err(RunError::Broken(_))), "{found:?}");
 }
 
+#[test]
+fn a_borrowed_buffer_has_the_cells_of_another() {
+    let text = r"proc main(n: i64, c: bool, xs: read i64, r: out i64) {
+      buffer own: i64 buffer part: borrowed i64
+      if c { borrow part = xs[1] for n - 1 } else { alloc own[n] for i < n { own[i] = {i} } borrow part = own[0] for n }
+      r = part[1] free own
+    }";
+    for (c, found) in [(true, 7), (false, 1)] {
+        let arguments = vec![
+            int(3),
+            Passed::Value(Scalar::Bool(c)),
+            ints(&[5, 6, 7]),
+            Passed::Out(None),
+        ];
+        assert_eq!(
+            run_text(text, "main", arguments).unwrap()[3],
+            Passed::Out(Some(Scalar::I64(found)))
+        );
+    }
+    let text = text.replace("own[0] for n", "own[1] for n");
+    let arguments = vec![
+        int(3),
+        Passed::Value(Scalar::Bool(false)),
+        ints(&[5, 6, 7]),
+        Passed::Out(None),
+    ];
+    let found = run_text(&text, "main", arguments);
+    assert!(matches!(found, Err(RunError::Broken(_))), "{found:?}");
+}
+
 /// A sum by halves, in the memory of a group.
 const HALVES: &str = r"
 proc main(groups: i64, xs: read i64, out: write i64) {
@@ -363,6 +395,26 @@ const REJECTED: &[(&str, &str, &str)] = &[
     ),
     ("a store to what is only read", "IMP-06", "xs[0] = 0.0f32"),
     ("an allocation of what is not owned", "IMP-07", "alloc out[n]"),
+    (
+        "a store to what is borrowed",
+        "IMP-06",
+        "buffer t: borrowed f32 borrow t = xs[0] for n t[0] = 0.0f32",
+    ),
+    (
+        "a borrowed buffer that is freed",
+        "IMP-07",
+        "buffer t: borrowed f32 free t",
+    ),
+    (
+        "cells of another type that are borrowed",
+        "IMP-04",
+        "buffer t: borrowed i64 borrow t = xs[0] for n",
+    ),
+    (
+        "a buffer with cells of its own that borrows",
+        "IMP-24",
+        "buffer t: f32 borrow t = xs[0] for n free t",
+    ),
     ("a buffer that is not freed", "IMP-08", "buffer t: f32 alloc t[n]"),
     (
         "a buffer that is freed twice",

@@ -18,6 +18,7 @@ pub(crate) fn writes(stmt: &Stmt, name: &Name) -> bool {
         | Stmt::Alloc { buffer, .. }
         | Stmt::Shrink { buffer, .. }
         | Stmt::Atomic { buffer, .. }
+        | Stmt::Borrow { buffer, .. }
         | Stmt::Free(buffer) => buffer == name,
         Stmt::Copy { to, .. } => to == name,
         Stmt::Swap(a, b) => a == name || b == name,
@@ -139,6 +140,17 @@ impl Moved<'_> {
             Stmt::Shrink { buffer, size } => Stmt::Shrink {
                 buffer: name(buffer),
                 size: size.clone(),
+            },
+            Stmt::Borrow {
+                buffer,
+                from,
+                first,
+                count,
+            } => Stmt::Borrow {
+                buffer: name(buffer),
+                from: name(from),
+                first: self.place(from, first),
+                count: count.clone(),
             },
             Stmt::Atomic {
                 step,

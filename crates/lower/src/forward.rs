@@ -250,6 +250,7 @@ fn changed(stmt: &Stmt, names: &mut HashSet<Name>) {
         | Stmt::Buffer { .. }
         | Stmt::Alloc { .. }
         | Stmt::Shrink { .. }
+        | Stmt::Borrow { .. }
         | Stmt::Await { .. }
         | Stmt::Free(_)
         | Stmt::Barrier

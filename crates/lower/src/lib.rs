@@ -2,6 +2,7 @@
 //! arithmetic (stage III). Every stage's result passes its checker before the next one starts; what breaks a rule there
 //! is a bug of the compiler and reported as one.
 
+mod borrow;
 mod buffers;
 mod cells;
 mod crossing;
@@ -145,6 +146,7 @@ fn lower_entries(program: &Program, names: &[&str]) -> Lowering<Lowered> {
         forward::forward(proc);
     }
     hand_over::hand_over(&mut procs);
+    borrow::borrow(&mut procs);
     for proc in &mut procs {
         near_use::near_use(proc);
         widths::test_on_entry(proc);

@@ -176,6 +176,9 @@ impl Prover {
                 });
             }
             Stmt::Shrink { size, .. } => self.index(size),
+            Stmt::Borrow { first, count, .. } => {
+                [first, count].into_iter().for_each(|index| self.index(index))
+            }
             Stmt::Atomic { step, index, .. } => {
                 self.index(index);
                 step.value_mut().into_iter().for_each(|value| self.expr(value));

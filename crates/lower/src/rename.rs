@@ -163,6 +163,17 @@ fn statement(stmt: &mut Stmt, names: &mut Names) {
             *size = names.index(size);
             *buffer = names.of(buffer);
         }
+        Stmt::Borrow {
+            buffer,
+            from,
+            first,
+            count,
+        } => {
+            *first = names.index(first);
+            *count = names.index(count);
+            *buffer = names.of(buffer);
+            *from = names.of(from);
+        }
         Stmt::Atomic {
             step, buffer, index, ..
         } => {

@@ -73,6 +73,12 @@ impl Reads {
             }
             Stmt::Alloc { size, .. } | Stmt::Shrink { size, .. } => self.index(size),
             Stmt::Reserve { count, .. } => self.index(count),
+            Stmt::Borrow {
+                from, first, count, ..
+            } => {
+                self.insert(from);
+                [first, count].into_iter().for_each(|index| self.index(index));
+            }
             // What iterations tell each other is always of use.
             Stmt::Atomic {
                 step, buffer, index, ..
@@ -155,6 +161,7 @@ pub(crate) fn touches(stmt: &Stmt, touched: &mut Reads) {
     if let Stmt::Buffer { name, .. }
     | Stmt::Alloc { buffer: name, .. }
     | Stmt::Shrink { buffer: name, .. }
+    | Stmt::Borrow { buffer: name, .. }
     | Stmt::Store { buffer: name, .. }
     | Stmt::Copy { to: name, .. } = stmt
     {

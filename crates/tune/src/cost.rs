@@ -230,9 +230,12 @@ impl Walk<'_> {
                 cost
             }
             Stmt::Await { .. } | Stmt::Reserve { .. } | Stmt::Barrier => work(20.0),
-            Stmt::Shrink { .. } | Stmt::Free(_) | Stmt::Swap(..) | Stmt::Transfer(_) | Stmt::At(_) => {
-                Cost::default()
-            }
+            Stmt::Shrink { .. }
+            | Stmt::Borrow { .. }
+            | Stmt::Free(_)
+            | Stmt::Swap(..)
+            | Stmt::Transfer(_)
+            | Stmt::At(_) => Cost::default(),
         }
     }
 

@@ -249,6 +249,7 @@ impl<'a> Walk<'a> {
             }
             Stmt::Store { .. }
             | Stmt::Copy { .. }
+            | Stmt::Borrow { .. }
             | Stmt::Await { .. }
             | Stmt::Barrier
             | Stmt::Transfer(_)

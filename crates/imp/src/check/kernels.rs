@@ -68,6 +68,7 @@ fn not_in_kernel(stmt: &Stmt, own: &BTreeSet<Name>) -> Option<String> {
             Some(format!("allocates `{buffer}`, of unknown size"))
         }
         Stmt::Shrink { buffer, .. } => Some(format!("shrinks `{buffer}`")),
+        Stmt::Borrow { buffer, .. } => Some(format!("borrows `{buffer}`")),
         Stmt::Swap(a, b) => Some(format!("swaps `{a}` and `{b}`")),
         Stmt::Call { proc, .. } => Some(format!("calls `{proc}`")),
         Stmt::Foreign {
