@@ -1,6 +1,7 @@
 //! A chart of the ratios, as SVG: one bar per workload, on a logarithmic scale around 1.
 
 use crate::measure::Measured;
+use crate::suite::Kind;
 
 const ROW: f64 = 22.0;
 const LEFT: f64 = 110.0;
@@ -28,7 +29,10 @@ pub fn draw(all: &[Measured]) -> String {
         ));
     }
     for (row, measured) in all.iter().enumerate() {
-        let ratio = measured.ratio("almach", "tuned");
+        let ratio = match measured.kind {
+            Kind::C => measured.ratio("almach", "tuned"),
+            Kind::Thesis => measured.ratio("almach-seq", measured.better_cpp()),
+        };
         let (top, end) = (ROW * (row as f64 + 1.0) + 4.0, x(ratio));
         let (from, to) = (one.min(end), one.max(end));
         let colour = if ratio >= 0.95 { "#3a7d44" } else { "#b5483a" };

@@ -1,6 +1,6 @@
 //! Building and running.
 
-use crate::suite::Workload;
+use crate::suite::{Kind, Workload};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,7 @@ pub struct Tools {
 pub struct Measured {
     pub name: &'static str,
     pub size: u64,
+    pub kind: Kind,
     pub bytes: f64,
     pub flops: f64,
     times: BTreeMap<String, Vec<f64>>,
@@ -67,9 +68,9 @@ impl Tools {
         Ok(target.with_extension("so"))
     }
 
-    fn compile(&self, program: &str, libraries: &[PathBuf]) -> Result<PathBuf, String> {
+    fn compile(&self, folder: &str, program: &str, libraries: &[PathBuf]) -> Result<PathBuf, String> {
         let rivals = self.folder.join("rivals");
-        let target = self.out.join(format!("bench_{program}"));
+        let target = self.out.join(format!("bench_{folder}_{program}"));
         let mut command = Command::new(&self.cc);
         command
             .args([
@@ -83,7 +84,7 @@ impl Tools {
             .args(["-Wextra", "-fno-math-errno"])
             .arg("-I")
             .arg(&self.out)
-            .arg(rivals.join(format!("{program}.c")))
+            .arg(self.folder.join(folder).join(format!("{program}.c")))
             .arg(rivals.join("harness.c"))
             .args(libraries)
             .arg(format!("-Wl,-rpath,{}", self.out.display()))
@@ -91,6 +92,45 @@ impl Tools {
             .arg(&target);
         output(&mut command)?;
         Ok(target)
+    }
+
+    /// The C++ of a program, by one compiler: a library whose names end in `ending`.
+    fn cpp(&self, program: &str, compiler: &str, ending: &str) -> Result<PathBuf, String> {
+        let target = self.out.join(format!("lib{program}{ending}.so"));
+        let mut command = Command::new(compiler);
+        command
+            .args([
+                "-std=c++20",
+                "-O3",
+                "-march=native",
+                "-fno-math-errno",
+                "-fPIC",
+                "-shared",
+            ])
+            .args(["-Wall", "-Wextra", "-Wpedantic"])
+            .arg(format!("-DRIVAL={ending}"))
+            .arg(self.folder.join("thesis").join(format!("{program}.cpp")))
+            .arg("-o")
+            .arg(&target);
+        output(&mut command)?;
+        Ok(target)
+    }
+
+    /// Builds the program of a workload, with ours and its rivals.
+    fn build(&self, workload: &Workload) -> Result<PathBuf, String> {
+        let program = workload.program;
+        let one_thread = self.library(program, "c", &format!("{program}_seq"))?;
+        match workload.kind {
+            Kind::C => {
+                let threads = self.library(program, "openmp", program)?;
+                self.compile("rivals", program, &[threads, one_thread])
+            }
+            Kind::Thesis => {
+                let gcc = self.cpp(program, "g++", "_gcc")?;
+                let clang = self.cpp(program, "clang++", "_clang")?;
+                self.compile("thesis", program, &[one_thread, gcc, clang])
+            }
+        }
     }
 
     /// Runs a workload's program and reads what it prints.
@@ -127,12 +167,7 @@ fn output(command: &mut Command) -> Result<String, String> {
 }
 
 pub fn measure(tools: &Tools, workload: &Workload, size: u64, seconds: f64) -> Result<Measured, String> {
-    let program = workload.program;
-    let libraries = [
-        tools.library(program, "openmp", program)?,
-        tools.library(program, "c", &format!("{program}_seq"))?,
-    ];
-    let binary = tools.compile(program, &libraries)?;
+    let binary = tools.build(workload)?;
     let mut times = tools.times(&binary, size, seconds)?;
     let names: Vec<String> = times.keys().cloned().collect();
     let mut only = |name: &str| times.remove(name).and_then(|values| values.first().copied());
@@ -145,6 +180,7 @@ pub fn measure(tools: &Tools, workload: &Workload, size: u64, seconds: f64) -> R
     Ok(Measured {
         name: workload.name,
         size,
+        kind: workload.kind,
         bytes: only("bytes").unwrap_or(0.0),
         flops: only("flops").unwrap_or(0.0),
         times,
@@ -170,9 +206,20 @@ impl Measured {
 
     /// Pairs of ours and a rival where ours holds more than the rival and 5%, beside its context.
     pub fn holds_more(&self) -> Vec<(&'static str, &'static str)> {
-        let pairs = [("almach", "tuned"), ("almach-seq", "plain")];
+        let pairs = match self.kind {
+            Kind::C => vec![("almach", "tuned"), ("almach-seq", "plain")],
+            Kind::Thesis => vec![("almach-seq", self.better_cpp())],
+        };
         let more = |(ours, rival): &(&str, &str)| self.peak(ours) > 1.05 * self.peak(rival) + CONTEXT_BYTES;
         pairs.into_iter().filter(more).collect()
+    }
+
+    /// The compiler whose C++ is faster.
+    pub fn better_cpp(&self) -> &'static str {
+        match self.median("c++-gcc") <= self.median("c++-clang") {
+            true => "c++-gcc",
+            false => "c++-clang",
+        }
     }
 
     /// The least time the machine could need.
@@ -194,7 +241,7 @@ pub fn median(values: &[f64]) -> f64 {
 
 impl Ceilings {
     pub fn measure(tools: &Tools, seconds: f64) -> Result<Ceilings, String> {
-        let binary = tools.compile("ceilings", &[])?;
+        let binary = tools.compile("rivals", "ceilings", &[])?;
         let times = tools.times(&binary, SIZE_OF_CEILINGS, seconds)?;
         let best = |name: &str| {
             let values = times.get(name).map_or(&[][..], |values| values);

@@ -1,12 +1,40 @@
 //! The times as text.
 
 use crate::measure::{Ceilings, Measured};
+use crate::suite::Kind;
 
 /// Names and what they stand for, in the order of columns.
-const VARIANTS: [&str; 4] = ["almach", "tuned", "almach-seq", "plain"];
+fn variants(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::C => &["almach", "tuned", "almach-seq", "plain"],
+        Kind::Thesis => &["almach-seq", "c++-gcc", "c++-clang"],
+    }
+}
 
 /// One workload, as progress.
 pub fn line(measured: &Measured, ceilings: &Ceilings) -> String {
+    match measured.kind {
+        Kind::C => beside_c(measured, ceilings),
+        Kind::Thesis => beside_cpp(measured),
+    }
+}
+
+fn beside_cpp(measured: &Measured) -> String {
+    let better = measured.better_cpp();
+    format!(
+        "{:16} {:>10} on one thread, {:5.2} of {better} (g++ {}, clang++ {}, g++ against itself {:.2}), holds {} (C++ {})",
+        measured.name,
+        time(measured.median("almach-seq")),
+        measured.ratio("almach-seq", better),
+        time(measured.median("c++-gcc")),
+        time(measured.median("c++-clang")),
+        measured.ratio("c++-gcc", "c++-gcc-again"),
+        bytes(measured.peak("almach-seq")),
+        bytes(measured.peak(better)),
+    )
+}
+
+fn beside_c(measured: &Measured, ceilings: &Ceilings) -> String {
     format!(
         "{:12} {:>10} {:5.2} of tuned C (same against itself {:.2}), {:5.2} of plain C on one thread, {:.2} times the floor, holds {} (tuned C {})",
         measured.name,
@@ -39,7 +67,7 @@ fn time(nanoseconds: f64) -> String {
 pub fn csv(all: &[Measured]) -> String {
     let mut text = String::from("workload,size,variant,median_ns,peak_bytes\n");
     for measured in all {
-        for variant in VARIANTS {
+        for variant in variants(measured.kind) {
             let (name, size) = (measured.name, measured.size);
             text.push_str(&format!(
                 "{name},{size},{variant},{:.1},{:.0}\n",
@@ -53,9 +81,22 @@ pub fn csv(all: &[Measured]) -> String {
 
 pub fn markdown(all: &[Measured], ceilings: &Ceilings) -> String {
     let mut text = format!("{ceilings}\n\n");
+    if all.iter().any(|measured| measured.kind == Kind::C) {
+        text.push_str(&c_table(all, ceilings));
+    }
+    if all.iter().any(|measured| measured.kind == Kind::Thesis) {
+        text.push_str(&thesis_table(all));
+    }
+    text.push_str(&summary(all));
+    text.push('\n');
+    text
+}
+
+fn c_table(all: &[Measured], ceilings: &Ceilings) -> String {
+    let mut text = String::new();
     text.push_str("| workload | Almach | tuned OpenMP C | ratio | A/A | Almach, one thread | plain C | ratio | times the floor | Almach holds | tuned C | Almach, one thread | plain C |\n");
     text.push_str("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
-    for measured in all {
+    for measured in all.iter().filter(|measured| measured.kind == Kind::C) {
         text.push_str(&format!(
             "| {} | {} | {} | {:.2} | {:.2} | {} | {} | {:.2} | {:.2} | {} | {} | {} | {} |\n",
             measured.name,
@@ -74,7 +115,29 @@ pub fn markdown(all: &[Measured], ceilings: &Ceilings) -> String {
         ));
     }
     text.push('\n');
-    text.push_str(&summary(all));
+    text
+}
+
+/// The programs of the thesis beside C++, on one thread.
+fn thesis_table(all: &[Measured]) -> String {
+    let mut text = String::from(
+        "| workload | Almach, one thread | g++ | clang++ | ratio to the better | A/A | Almach holds | C++ |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+    );
+    for measured in all.iter().filter(|measured| measured.kind == Kind::Thesis) {
+        let better = measured.better_cpp();
+        text.push_str(&format!(
+            "| {} | {} | {} | {} | {:.2} | {:.2} | {} | {} |\n",
+            measured.name,
+            time(measured.median("almach-seq")),
+            time(measured.median("c++-gcc")),
+            time(measured.median("c++-clang")),
+            measured.ratio("almach-seq", better),
+            measured.ratio("c++-gcc", "c++-gcc-again"),
+            bytes(measured.peak("almach-seq")),
+            bytes(measured.peak(better)),
+        ));
+    }
     text.push('\n');
     text
 }
@@ -103,11 +166,40 @@ fn memory(all: &[Measured]) -> String {
 }
 
 fn speed(all: &[Measured]) -> String {
+    let of = |kind: Kind| -> Vec<&Measured> { all.iter().filter(|one| one.kind == kind).collect() };
+    let (c, thesis) = (of(Kind::C), of(Kind::Thesis));
+    let mut lines = Vec::new();
+    if !c.is_empty() {
+        lines.push(format!(
+            "geometric means over {} workloads: {:.2} of tuned OpenMP C, {:.2} of plain C on one thread",
+            c.len(),
+            geometric_mean(c.iter().map(|measured| measured.ratio("almach", "tuned"))),
+            geometric_mean(c.iter().map(|measured| measured.ratio("almach-seq", "plain"))),
+        ));
+    }
+    if !thesis.is_empty() {
+        lines.push(beside_the_better(&thesis));
+    }
+    lines.join("\n")
+}
+
+/// All programs of the thesis, and those that are slower than the C++ by more than 5% and what the C++ is from itself.
+fn beside_the_better(all: &[&Measured]) -> String {
+    let ratio = |measured: &Measured| measured.ratio("almach-seq", measured.better_cpp());
+    let spread = |measured: &Measured| (measured.ratio("c++-gcc", "c++-gcc-again") - 1.0).abs();
+    let slower = all.iter().filter(|one| ratio(one) < 0.95 - spread(one));
+    let slower: Vec<String> = slower
+        .map(|one| format!("{} ({:.2})", one.name, ratio(one)))
+        .collect();
+    let most = all.iter().map(|one| spread(one)).fold(0.0, f64::max);
     format!(
-        "geometric means over {} workloads: {:.2} of tuned OpenMP C, {:.2} of plain C on one thread",
+        "geometric mean over {} programs of the thesis: {:.2} of the better of g++ and clang++ on one thread (C++ against itself up to {most:.2} apart); below 0.95: {}",
         all.len(),
-        geometric_mean(all.iter().map(|measured| measured.ratio("almach", "tuned"))),
-        geometric_mean(all.iter().map(|measured| measured.ratio("almach-seq", "plain"))),
+        geometric_mean(all.iter().map(|measured| ratio(measured))),
+        match slower.is_empty() {
+            true => "none".to_owned(),
+            false => slower.join(", "),
+        }
     )
 }
 

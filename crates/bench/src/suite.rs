@@ -3,13 +3,37 @@
 
 pub struct Workload {
     pub name: &'static str,
-    /// The file under `workloads/` and `rivals/`.
+    /// The file under `workloads/`, and under `rivals/` or `thesis/`.
     pub program: &'static str,
     pub size: u64,
+    pub kind: Kind,
+}
+
+/// What a workload is beside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// C by hand, with threads and on one.
+    C,
+    /// C++ by hand, on one thread, compiled by g++ and by clang++: the programs of Lin's thesis.
+    Thesis,
 }
 
 const fn workload(name: &'static str, program: &'static str, size: u64) -> Workload {
-    Workload { name, program, size }
+    Workload {
+        name,
+        program,
+        size,
+        kind: Kind::C,
+    }
+}
+
+const fn thesis(name: &'static str, program: &'static str, size: u64) -> Workload {
+    Workload {
+        name,
+        program,
+        size,
+        kind: Kind::Thesis,
+    }
 }
 
 pub const SUITE: &[Workload] = &[
@@ -37,22 +61,43 @@ pub const SUITE: &[Workload] = &[
     workload("filter_s", "filter", 1 << 16),
     workload("histogram", "histogram", 1 << 26),
     workload("transpose", "transpose", 8192),
+    thesis("thesis-3add", "three_add", 1 << 24),
+    thesis("thesis-cross", "cross", 10_000_000),
+    thesis("thesis-ba", "bundle_adjustment", 1_000_000),
+    thesis("thesis-gmm", "gmm", 5_000),
+    thesis("thesis-ht", "hand_tracking", 2_000_000),
+    thesis("thesis-mm", "mm", 1024),
+    thesis("thesis-2mm", "mm2", 1024),
+    thesis("thesis-3mm", "mm3", 1024),
+    thesis("thesis-jacobi1d", "jacobi1d", 1 << 24),
+    thesis("thesis-jacobi2d", "jacobi2d", 4096),
+    thesis("thesis-seidel2d", "seidel2d", 4096),
+    thesis("jacobi3d-7", "jacobi3d7", 256),
+    thesis("jacobi3d-15", "jacobi3d15", 256),
+    thesis("jacobi3d-27", "jacobi3d27", 256),
 ];
+
+/// Names the programs of Lin's thesis, all together.
+const ALL_OF_THESIS: &str = "thesis";
+
+fn is_called(workload: &Workload, name: &str) -> bool {
+    workload.name == name || (name == ALL_OF_THESIS && workload.kind == Kind::Thesis)
+}
 
 /// The workloads of those names, in the order of the suite.
 pub fn select(names: &[String]) -> Result<Vec<&'static Workload>, String> {
     if let Some(unknown) = names
         .iter()
-        .find(|name| !SUITE.iter().any(|workload| workload.name == **name))
+        .find(|name| !SUITE.iter().any(|workload| is_called(workload, name)))
     {
         let known: Vec<&str> = SUITE.iter().map(|workload| workload.name).collect();
         return Err(format!(
-            "there is no workload `{unknown}`; there are {}",
+            "there is no workload `{unknown}`; there are {ALL_OF_THESIS} (the programs of the thesis) {}",
             known.join(" ")
         ));
     }
     Ok(SUITE
         .iter()
-        .filter(|workload| names.is_empty() || names.iter().any(|name| name == workload.name))
+        .filter(|workload| names.is_empty() || names.iter().any(|name| is_called(workload, name)))
         .collect())
 }
