@@ -6,6 +6,7 @@ mod borrow;
 mod buffers;
 mod cells;
 mod crossing;
+mod edges;
 mod error;
 mod facts;
 mod forward;
@@ -144,6 +145,7 @@ fn lower_entries(program: &Program, names: &[&str]) -> Lowering<Lowered> {
         // What was copied from and to may be of no use now.
         tidy::tidy(proc);
         forward::forward(proc);
+        edges::edges(proc);
     }
     hand_over::hand_over(&mut procs);
     borrow::borrow(&mut procs);

@@ -33,7 +33,7 @@ pub(crate) fn copied(stmts: &[Stmt], suffix: &str) -> Vec<Stmt> {
     copy
 }
 
-fn binders(stmts: &[Stmt], bound: &mut HashSet<Name>) {
+pub(crate) fn binders(stmts: &[Stmt], bound: &mut HashSet<Name>) {
     for stmt in stmts {
         match stmt {
             Stmt::Let { name, .. }
@@ -116,7 +116,7 @@ fn stem(name: &str) -> String {
 
 /// Numbers, and numbers behind the letter of the stage that made them.
 fn is_number_like(part: &str) -> bool {
-    let digits = part.strip_prefix(['f', 'l', 't']).unwrap_or(part);
+    let digits = part.strip_prefix(['e', 'f', 'l', 't']).unwrap_or(part);
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 

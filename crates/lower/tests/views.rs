@@ -155,3 +155,53 @@ entry main = main (xs: [4096]f32): f32
         );
     }
 }
+
+/// Branches inside of loops, all loops together.
+fn branches_in_loops(stmts: &[almach_imp::Stmt], inside: bool) -> usize {
+    let own = stmts
+        .iter()
+        .filter(|stmt| matches!(stmt, almach_imp::Stmt::If { .. }));
+    let own = if inside { own.count() } else { 0 };
+    let deeper = stmts.iter().map(|stmt| {
+        let inside = inside || matches!(stmt, almach_imp::Stmt::For { .. });
+        stmt.blocks()
+            .into_iter()
+            .map(|block| branches_in_loops(block, inside))
+            .sum::<usize>()
+    });
+    own + deeper.sum::<usize>()
+}
+
+/// Section 7.2 has destination views for this: a loop with its edges beside it asks nothing.
+#[test]
+fn a_loop_that_asks_for_its_edges_asks_nothing() {
+    let program = |condition: &str| {
+        format!(
+            "fun main {{n}} (xs: [n]f32): [n]f32 =
+  let is: [n]i64 = iota@seq n
+  let last: i64 = n - 1i64
+  let ys: [n]f32 = map@seq (\\(i: i64): f32 ->
+    let a: bool = i == 0i64
+    let b: bool = i == {condition}
+    let edge: bool = a | b
+    let y: f32 = if edge: f32 then
+      let here: f32 = xs[i]
+      in here
+    else
+      let before: i64 = i - 1i64
+      let there: f32 = xs[before]
+      in there
+    in y) is
+  in ys
+entry main = main (xs: [n]f32): [n]f32
+"
+        )
+    };
+    let branches = |condition: &str| -> usize {
+        let lowered = lowered(&program(condition));
+        let procs = lowered.imp.program().procs.iter();
+        procs.map(|proc| branches_in_loops(&proc.body, false)).sum()
+    };
+    assert_eq!(branches("last"), 0);
+    assert_eq!(branches("5i64"), 1);
+}

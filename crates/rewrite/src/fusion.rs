@@ -11,7 +11,7 @@
 //!
 //! | consumer | producer | becomes |
 //! | --- | --- | --- |
-//! | `map f … ys …` | `ys = map g xs…` | `map` of both bodies |
+//! | `map f … ys …` | `ys = map g xs…` | `map` of both bodies, unless both are products of matrices |
 //! | `map f … ps …` | `ps = zip xs ys` | `map` over `xs` and `ys` |
 //! | `map f … rs …` | `rs = replicate n c` | `map` over the others, `c` for the element |
 //! | `reduceSeq f e ys` | `ys = map g xs…` | `reduceSeq` of both bodies, over a `zip` where there are several arrays |

@@ -782,3 +782,25 @@ fn maps_that_are_not_side_by_side_stay() {
            in <a, b>",
     );
 }
+
+/// Two products of matrices in one loop could not be done in tiles.
+#[test]
+fn products_do_not_fuse_with_each_other() {
+    unchanged(
+        &["fusion"],
+        "fun f {n, k, m, p} (a: [n][k]f64, bs: [m][k]f64, cs: [p][m]f64): [n][p]f64 =
+           let ab: [n][m]f64 = map (\\(row: [k]f64): [m]f64 ->
+             let r: [m]f64 = map (\\(column: [k]f64): f64 ->
+               let ps: [k]f64 = map (\\(x: f64, y: f64): f64 -> let z: f64 = x * y in z) row column
+               let s: f64 = reduce (\\(x: f64, y: f64): f64 -> let z: f64 = x + y in z) 0.0f64 ps
+               in s) bs
+             in r) a
+           let abc: [n][p]f64 = map (\\(row: [m]f64): [p]f64 ->
+             let r: [p]f64 = map (\\(column: [m]f64): f64 ->
+               let ps: [m]f64 = map (\\(x: f64, y: f64): f64 -> let z: f64 = x * y in z) row column
+               let s: f64 = reduce (\\(x: f64, y: f64): f64 -> let z: f64 = x + y in z) 0.0f64 ps
+               in s) cs
+             in r) ab
+           in abc",
+    );
+}

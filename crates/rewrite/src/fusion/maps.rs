@@ -1,7 +1,10 @@
 //! `map` of what another operation makes.
 
 use super::{Fuser, copy, position};
-use almach_core::{Atom, Exp, Lambda, Op, Param, Size, Stmt, Type, Var};
+use almach_core::visit::{Vars, Walk, walk_exp};
+use almach_core::{Atom, Body, Exp, Lambda, Op, Param, Size, Stmt, Type, Var};
+use almach_prim::Prim;
+use std::collections::HashSet;
 
 /// A parameter of a function over elements, with the sizes of its rows and the array it runs over.
 #[derive(Clone)]
@@ -36,7 +39,7 @@ impl Fuser<'_> {
         let ([outer], [inner]) = (taker.functions.as_slice(), giver.functions.as_slice()) else {
             return None;
         };
-        if !self.only_used_by(taker, &made.pattern) {
+        if !self.only_used_by(taker, &made.pattern) || (meets_all(inner) && meets_all(outer)) {
             return None;
         }
         let mut new_operands = Vec::new();
@@ -177,4 +180,44 @@ impl Fuser<'_> {
             ..taker.clone()
         })
     }
+}
+
+/// Whether a function combines its argument with every element of an array that has nothing to do with it, reducing something
+/// each time: a row that meets all columns. The array in between is little beside that work, and two products in one loop
+/// can no longer be done in tiles.
+fn meets_all(function: &Lambda) -> bool {
+    let mut own: HashSet<&Var> = function.params.iter().map(|param| &param.var).collect();
+    for stmt in &function.body.stmts {
+        let used = Vars::of_exp(&stmt.exp).used;
+        if !used.iter().any(|var| own.contains(var)) {
+            continue;
+        }
+        if let Exp::Op(op) = &stmt.exp
+            && op.prim == Prim::Map
+            && op
+                .args
+                .iter()
+                .all(|arg| !matches!(arg, Atom::Var(var) if own.contains(var)))
+            && op.functions.iter().any(|function| reduces(&function.body))
+        {
+            return true;
+        }
+        own.extend(stmt.pattern.values.iter().map(|value| &value.var));
+    }
+    false
+}
+
+fn reduces(body: &Body) -> bool {
+    struct Finder(bool);
+    impl Walk for Finder {
+        fn exp(&mut self, exp: &Exp) {
+            if let Exp::Op(op) = exp {
+                self.0 |= matches!(op.prim, Prim::Reduce | Prim::ReduceComm | Prim::ReduceSeq);
+            }
+            walk_exp(self, exp);
+        }
+    }
+    let mut finder = Finder(false);
+    finder.body(body);
+    finder.0
 }

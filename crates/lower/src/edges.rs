@@ -1,0 +1,355 @@
+//! Loops that ask in every iteration whether it is the first or the last: those two are done beside the loop, which asks nothing.
+//!
+//! ```text
+//! for i < n {                               if r | n <= 2 {
+//!   if r | i == 0 | i == n - 1 {              for i < n { out[i] = xs[i] }
+//!     out[i] = xs[i]                        } else {
+//!   } else {                          ~~>     out[0] = xs[0]
+//!     out[i] = xs[i - 1] + xs[i + 1]          for j < n - 2 { out[j + 1] = xs[j] + xs[j + 2] }
+//!   }                                         out[n - 1] = xs[n - 1]
+//! }                                         }
+//! ```
+//!
+//! A condition is a disjunction of what is the same in all iterations, and of comparisons that hold in the first or the last one
+//! alone; or the conjunction of their opposites, with the branches exchanged. This is what a stencil looks like whose border
+//! is handled by an `if`: a loop without one can run on lanes, and no bounds are asked for again. (The thesis has the user write
+//! destination views for it: Lin, section 7.2, Figure 7.3.)
+//!
+//! Removes: branches in loops. Introduces: copies of the branch for the edges. Guarantees: the same statements run, in the same order.
+
+use crate::rename::copied;
+use almach_base::Name;
+use almach_imp::{Expr, Index, LoopMode, Proc, Stmt, Width};
+use almach_value::{BinOp, Scalar, ScalarType, UnOp};
+use std::collections::{HashMap, HashSet};
+
+/// Statements that a loop may have at most: those of the edges are there three times afterwards.
+const MOST: usize = 200;
+
+pub(crate) fn edges(proc: &mut Proc) {
+    let mut splitter = Splitter {
+        defined: HashMap::new(),
+        changing: HashSet::new(),
+        copies: 0,
+    };
+    splitter.changing(&proc.body);
+    splitter.block(&mut proc.body);
+}
+
+struct Splitter {
+    /// Numbers that keep their value, by their polynomials.
+    defined: HashMap<Name, Index>,
+    /// Scalars that are assigned somewhere.
+    changing: HashSet<Name>,
+    /// Copies so far, for names.
+    copies: usize,
+}
+
+/// The parts of a loop whose condition asks for its edges.
+struct Parts {
+    /// Which part of the condition does not depend on the iteration.
+    same: Option<Expr>,
+    first: bool,
+    last: bool,
+    /// The body at an edge, and elsewhere.
+    edge: Vec<Stmt>,
+    middle: Vec<Stmt>,
+}
+
+impl Splitter {
+    fn changing(&mut self, stmts: &[Stmt]) {
+        for stmt in stmts {
+            if let Stmt::Var { name, .. } | Stmt::Assign { name, .. } = stmt {
+                self.changing.insert(name.clone());
+            }
+            stmt.blocks().into_iter().for_each(|inner| self.changing(inner));
+        }
+    }
+
+    fn block(&mut self, stmts: &mut Vec<Stmt>) {
+        let mut result = Vec::with_capacity(stmts.len());
+        for mut stmt in std::mem::take(stmts) {
+            if let Stmt::Let {
+                name,
+                ty: ScalarType::I64,
+                value,
+            } = &stmt
+                && let Some(index) = self.number(value)
+            {
+                self.defined.insert(name.clone(), index);
+            }
+            stmt.blocks_mut().into_iter().for_each(|inner| self.block(inner));
+            match self.split(&stmt) {
+                Some(split) => result.push(split),
+                None => result.push(stmt),
+            }
+        }
+        *stmts = result;
+    }
+
+    /// An expression as a polynomial over what keeps its value.
+    fn number(&self, expr: &Expr) -> Option<Index> {
+        let index = match expr {
+            Expr::Const(Scalar::I64(value)) => Index::constant(*value),
+            Expr::Var(name) => Index::var(name.clone()),
+            Expr::Index(index) => index.clone(),
+            _ => return None,
+        };
+        let stays = index.free_vars().all(|name| !self.changing.contains(name));
+        stays.then(|| index.substitute(|name| self.defined.get(name).cloned()))
+    }
+
+    /// A loop without its edges, with them beside it.
+    fn split(&mut self, stmt: &Stmt) -> Option<Stmt> {
+        let Stmt::For {
+            index,
+            count,
+            mode: mode @ (LoopMode::Seq | LoopMode::Simd),
+            body,
+            ..
+        } = stmt
+        else {
+            return None;
+        };
+        let stays = count.free_vars().all(|name| !self.changing.contains(name));
+        if !stays || statements(body) > MOST {
+            return None;
+        }
+        let parts = self.parts(index, count, body)?;
+        let edges = i64::from(parts.first) + i64::from(parts.last);
+        let few = Expr::binary(BinOp::Le, Expr::Index(count.clone()), Expr::int(edges));
+        let condition = match parts.same {
+            Some(same) => Expr::binary(BinOp::Or, same, few),
+            None => few,
+        };
+        let all = self.counted(index, &Index::zero(), count.clone(), *mode, &parts.edge);
+        let mut apart = Vec::new();
+        if parts.first {
+            apart.extend(self.once(index, &Index::zero(), &parts.edge));
+        }
+        let from = Index::constant(i64::from(parts.first));
+        let rest = count.clone() - Index::constant(edges);
+        apart.push(self.counted(index, &from, rest, *mode, &parts.middle));
+        if parts.last {
+            let last = count.clone() - Index::one();
+            apart.extend(self.once(index, &last, &parts.edge));
+        }
+        Some(Stmt::If {
+            condition,
+            then: vec![all],
+            otherwise: apart,
+        })
+    }
+
+    /// The parts of a loop, where the first branch of its body is about its edges.
+    fn parts(&self, index: &Name, count: &Index, body: &[Stmt]) -> Option<Parts> {
+        let at = body.iter().position(|stmt| matches!(stmt, Stmt::If { .. }))?;
+        let Some(Stmt::If {
+            condition,
+            then,
+            otherwise,
+        }) = body.get(at)
+        else {
+            return None;
+        };
+        let mut own = HashSet::from([index.clone()]);
+        crate::rename::binders(body, &mut own);
+        let around = Around {
+            splitter: self,
+            index,
+            count: count.substitute(|name| self.defined.get(name).cloned()),
+            own: &own,
+        };
+        let (asked, edge, middle) = match around.asked(condition, Sense::Holds) {
+            Some(asked) => (asked, then, otherwise),
+            None => (around.asked(condition, Sense::Fails)?, otherwise, then),
+        };
+        let with = |branch: &[Stmt]| {
+            let mut stmts = body.get(..at).unwrap_or_default().to_vec();
+            stmts.extend_from_slice(branch);
+            stmts.extend_from_slice(body.get(at + 1..).unwrap_or_default());
+            stmts
+        };
+        (asked.first || asked.last).then(|| Parts {
+            same: asked.same,
+            first: asked.first,
+            last: asked.last,
+            edge: with(edge),
+            middle: with(middle),
+        })
+    }
+
+    fn suffix(&mut self) -> String {
+        self.copies += 1;
+        format!("_e{}", self.copies)
+    }
+
+    /// A loop over iterations from some on.
+    fn counted(&mut self, index: &Name, from: &Index, count: Index, mode: LoopMode, body: &[Stmt]) -> Stmt {
+        let suffix = self.suffix();
+        let counter = Name::from(format!("{index}{suffix}"));
+        let mut body = copied(body, &suffix);
+        let here = Index::var(counter.clone()) + from.clone();
+        replace(&mut body, index, &here);
+        Stmt::For {
+            index: counter,
+            width: Width::W64,
+            count,
+            mode,
+            body,
+        }
+    }
+
+    /// One iteration.
+    fn once(&mut self, index: &Name, at: &Index, body: &[Stmt]) -> Vec<Stmt> {
+        let suffix = self.suffix();
+        let mut body = copied(body, &suffix);
+        replace(&mut body, index, at);
+        body
+    }
+}
+
+fn statements(stmts: &[Stmt]) -> usize {
+    let inside = |stmt: &Stmt| {
+        stmt.blocks()
+            .into_iter()
+            .map(|inner| statements(inner))
+            .sum::<usize>()
+    };
+    stmts.iter().map(|stmt| 1 + inside(stmt)).sum()
+}
+
+/// Whether a condition is to hold or to fail at the edges.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sense {
+    Holds,
+    Fails,
+}
+
+/// What a condition asks for.
+#[derive(Default)]
+struct Asked {
+    same: Option<Expr>,
+    first: bool,
+    last: bool,
+}
+
+impl Asked {
+    fn and(self, other: Asked) -> Asked {
+        Asked {
+            same: match (self.same, other.same) {
+                (Some(a), Some(b)) => Some(Expr::binary(BinOp::Or, a, b)),
+                (a, b) => a.or(b),
+            },
+            first: self.first || other.first,
+            last: self.last || other.last,
+        }
+    }
+}
+
+/// The loop that a condition stands in.
+struct Around<'a> {
+    splitter: &'a Splitter,
+    index: &'a Name,
+    count: Index,
+    /// The loop's index, and what its body binds.
+    own: &'a HashSet<Name>,
+}
+
+impl Around<'_> {
+    /// What a condition (or its opposite) asks for; none where it asks for something else as well.
+    fn asked(&self, condition: &Expr, sense: Sense) -> Option<Asked> {
+        let joins = match sense {
+            Sense::Holds => BinOp::Or,
+            Sense::Fails => BinOp::And,
+        };
+        match condition {
+            Expr::Binary(op, a, b) if *op == joins => Some(self.asked(a, sense)?.and(self.asked(b, sense)?)),
+            same if self.is_same(same) => Some(Asked {
+                same: Some(match sense {
+                    Sense::Holds => same.clone(),
+                    Sense::Fails => Expr::unary(UnOp::Not, same.clone()),
+                }),
+                ..Asked::default()
+            }),
+            Expr::Binary(op, a, b) => self.edge(*op, a, b, sense),
+            _ => None,
+        }
+    }
+
+    /// Whether a condition is the same in every iteration.
+    fn is_same(&self, expr: &Expr) -> bool {
+        let stays = |name: &Name| !self.own.contains(name) && !self.splitter.changing.contains(name);
+        match expr {
+            Expr::Const(_) => true,
+            Expr::Var(name) => stays(name),
+            Expr::Index(index) => index.free_vars().all(stays),
+            Expr::Load(..) => false,
+            Expr::Unary(_, a) => self.is_same(a),
+            Expr::Binary(_, a, b) => self.is_same(a) && self.is_same(b),
+            Expr::Ternary(_, a, b, c) | Expr::Select(a, b, c) => {
+                self.is_same(a) && self.is_same(b) && self.is_same(c)
+            }
+        }
+    }
+
+    /// A comparison that holds (or fails) in the first or the last iteration alone.
+    fn edge(&self, op: BinOp, a: &Expr, b: &Expr, sense: Sense) -> Option<Asked> {
+        let (a, b) = (self.splitter.number(a)?, self.splitter.number(b)?);
+        let i = Index::var(self.index.clone());
+        let last = i.clone() - self.count.clone() + Index::one();
+        // What is not negative at the edge, and only there.
+        let (less, one) = (|a: &Index, b: &Index| b.clone() - a.clone(), Index::one());
+        let not_negative = match (op, sense) {
+            (BinOp::Eq, Sense::Holds) | (BinOp::Ne, Sense::Fails) => {
+                let apart = less(&a, &b);
+                let is = |edge: &Index| apart == *edge || apart == -edge.clone();
+                return self.found(is(&i), is(&last));
+            }
+            (BinOp::Lt, Sense::Holds) | (BinOp::Ge, Sense::Fails) => less(&a, &b) - one,
+            (BinOp::Le, Sense::Holds) | (BinOp::Gt, Sense::Fails) => less(&a, &b),
+            (BinOp::Gt, Sense::Holds) | (BinOp::Le, Sense::Fails) => less(&b, &a) - one,
+            (BinOp::Ge, Sense::Holds) | (BinOp::Lt, Sense::Fails) => less(&b, &a),
+            _ => return None,
+        };
+        self.found(not_negative == -i, not_negative == last)
+    }
+
+    fn found(&self, first: bool, last: bool) -> Option<Asked> {
+        (first || last).then_some(Asked {
+            same: None,
+            first,
+            last: last && !first,
+        })
+    }
+}
+
+/// Puts a number in the place of a loop's index.
+fn replace(stmts: &mut [Stmt], name: &Name, by: &Index) {
+    for stmt in stmts {
+        stmt.for_each_index_mut(&mut |index| substitute(index, name, by));
+        stmt.for_each_expr_mut(&mut |expr| replace_in(expr, name, by));
+        stmt.blocks_mut()
+            .into_iter()
+            .for_each(|inner| replace(inner, name, by));
+    }
+}
+
+fn substitute(index: &mut Index, name: &Name, by: &Index) {
+    if index.mentions(name) {
+        *index = index.substitute(|found| (found == name).then(|| by.clone()));
+    }
+}
+
+fn replace_in(expr: &mut Expr, name: &Name, by: &Index) {
+    match expr {
+        Expr::Var(found) if found == name => *expr = Expr::Index(by.clone()),
+        Expr::Const(_) | Expr::Var(_) => {}
+        Expr::Index(index) | Expr::Load(_, index) => substitute(index, name, by),
+        Expr::Unary(_, a) => replace_in(a, name, by),
+        Expr::Binary(_, a, b) => [a, b].into_iter().for_each(|part| replace_in(part, name, by)),
+        Expr::Ternary(_, a, b, c) | Expr::Select(a, b, c) => {
+            [a, b, c].into_iter().for_each(|part| replace_in(part, name, by));
+        }
+    }
+}
