@@ -12,13 +12,19 @@
 //! It stands first: every other pass sees more in one body. Functions are worked on callees first, so a body that is
 //! copied has its own calls inlined already. Recursive functions stay.
 //!
+//! The sizes that a function is given are never negative, and its types may rely on that: `slide 3 1 c` of a `c: [n + 2]t` has `n` windows. Where
+//! a call gives a size like `m - 2`, which may be negative for all that is known there, such a function stays too: the array that
+//! shows otherwise is of no use inside, and may go.
+//!
 //! Removes: calls. Introduces: copies, for copy propagation. Guarantees: names stay unique.
 
-use crate::facts::{callees, callees_first, recursive_functions, size_of_body};
+use crate::facts::{Facts, callees, callees_first, recursive_functions, size_of_body};
 use crate::{Log, Pass};
 use almach_core::typing::Supply;
-use almach_core::visit::{WalkMut, fresh_function, walk_stmt_mut};
+use almach_core::visit::{Walk, WalkMut, fresh_function, walk_stmt, walk_stmt_mut};
 use almach_core::{Atom, Body, Exp, FunId, Function, Param, Pattern, Program, Stmt, Type, Var};
+use almach_prim::Prim;
+use almach_value::BinOp;
 
 /// Functions of at most this many statements are inlined wherever they are called.
 const SMALL: usize = 40;
@@ -68,6 +74,7 @@ fn inline(mut program: Program, log: &mut Log, wanted: impl Fn(&Use) -> bool) ->
     }
     let mut inliner = Inliner {
         supply: Supply::starting_at(program.next_var),
+        facts: Facts::of(&program),
         templates: vec![None; program.functions.len()],
         total: program.functions.iter().map(|f| size_of_body(&f.body)).sum(),
     };
@@ -88,7 +95,11 @@ fn inline(mut program: Program, log: &mut Log, wanted: impl Fn(&Use) -> bool) ->
                 );
             }
             if let Some(template) = inliner.templates.get_mut(at) {
-                *template = Some((function.clone(), size));
+                *template = Some(Template {
+                    function: function.clone(),
+                    size,
+                    types: Types::of(&function.body),
+                });
             }
         }
     }
@@ -98,9 +109,51 @@ fn inline(mut program: Program, log: &mut Log, wanted: impl Fn(&Use) -> bool) ->
 
 struct Inliner {
     supply: Supply,
-    /// Functions to inline, with their sizes.
-    templates: Vec<Option<(Function, usize)>>,
+    /// About the program before.
+    facts: Facts,
+    templates: Vec<Option<Template>>,
     total: usize,
+}
+
+/// A function to inline.
+#[derive(Clone)]
+struct Template {
+    function: Function,
+    size: usize,
+    types: Types,
+}
+
+/// What the types in a function are made with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Types {
+    Any,
+    /// That its sizes are not negative.
+    NaturalSizes,
+}
+
+impl Types {
+    fn of(body: &Body) -> Types {
+        struct Finder(Types);
+        impl Walk for Finder {
+            fn stmt(&mut self, stmt: &Stmt) {
+                let relies = match &stmt.exp {
+                    Exp::Op(op) => op.prim == Prim::Slide && stmt.pattern.context.is_empty(),
+                    // A quotient rounds down where nothing is negative.
+                    Exp::Binary(BinOp::Div, ..) => {
+                        stmt.pattern.values.iter().any(|value| value.ty == Type::I64)
+                    }
+                    _ => false,
+                };
+                if relies {
+                    self.0 = Types::NaturalSizes;
+                }
+                walk_stmt(self, stmt);
+            }
+        }
+        let mut finder = Finder(Types::Any);
+        finder.body(body);
+        finder.0
+    }
 }
 
 impl WalkMut for Inliner {
@@ -123,17 +176,25 @@ impl Inliner {
     /// A copy of the function an expression calls, with names of its own.
     fn copy_of(&mut self, exp: &Exp) -> Option<Function> {
         let Exp::Call {
-            function: FunId(id), ..
+            function: FunId(id),
+            context,
+            ..
         } = exp
         else {
             return None;
         };
-        let (function, size) = self.templates.get(*id as usize)?.as_ref()?;
-        if self.total + size > MAX_STATEMENTS {
+        let template = self.templates.get(*id as usize)?.as_ref()?;
+        let may_be_negative = |size: &Atom| {
+            let known = self.facts.env.size(size);
+            !known.is_ok_and(|size| self.facts.env.is_not_negative(&size))
+        };
+        if self.total + template.size > MAX_STATEMENTS
+            || template.types == Types::NaturalSizes && context.iter().any(may_be_negative)
+        {
             return None;
         }
-        self.total += size;
-        Some(fresh_function(function, &mut self.supply))
+        self.total += template.size;
+        Some(fresh_function(&template.function, &mut self.supply))
     }
 }
 
