@@ -373,6 +373,11 @@ pub fn literal(scalar: Scalar) -> CExpr {
         Scalar::U32(v) => format!("{v}u"),
         Scalar::U64(v) => format!("UINT64_C({v})"),
         Scalar::F32(v) => float(v.into(), format!("{v:?}"), "f"),
+        // These are of type `float`, and functions of OpenCL C are chosen by type.
+        Scalar::F64(v) if !v.is_finite() => {
+            let text = CExpr::literal(float(v, String::new(), ""));
+            return CExpr::cast(CType::Scalar(ScalarType::F64), text);
+        }
         Scalar::F64(v) => float(v, format!("{v:?}"), ""),
         Scalar::Bool(v) => v.to_string(),
     })
