@@ -1,14 +1,14 @@
 //! Expressions of every type: bindings, branches, loops, functions, projections.
 
 use super::levels::Around;
-use super::{BOOL, Generator, I64};
+use super::{BOOL, Generator, I64, Sizes};
 use crate::node;
 use crate::tree::{Node, Size, Ty, constructor};
 use almach_value::ScalarType;
 
 impl Generator {
     pub(super) fn control(&mut self, ty: &Ty, depth: usize) -> Node {
-        match self.rng.below(18) {
+        match self.rng.below(19) {
             0..3 => self.let_in(ty, depth),
             3..5 => self.conditional(ty, depth),
             5 => self.loop_for(ty, depth),
@@ -23,6 +23,7 @@ impl Generator {
             14 => self.assertion(ty, depth),
             15 => self.element_of(ty, depth),
             16 => self.fold(ty, depth),
+            17 => self.given_by_branches(ty, depth),
             _ => self.project(ty, depth),
         }
     }
@@ -38,6 +39,29 @@ impl Generator {
     fn conditional(&mut self, ty: &Ty, depth: usize) -> Node {
         let condition = self.expr(&BOOL, depth);
         node!(ty.clone(); "(if ", condition, " then ", self.expr(ty, depth), " else ", self.expr(ty, depth), ")")
+    }
+
+    /// Branches that give an array that is there, or a part of one, which may be used and updated later.
+    fn given_by_branches(&mut self, ty: &Ty, depth: usize) -> Node {
+        let array = match self.sizes {
+            Sizes::Named => Ty::Array(self.named("n"), Box::new(I64)),
+            Sizes::Literals => return self.conditional(ty, depth),
+        };
+        let (made, given) = (self.fresh(), self.fresh());
+        let value = self.expr(&array, depth);
+        let condition = self.expr(&BOOL, depth.min(2));
+        let there = match self.rng.below(3) {
+            0 => format!("(concat {made} {made})[1:1 + length {made}]"),
+            1 => format!("(materialise (concat {made} {made}))[1:1 + length {made}]"),
+            _ => made.clone(),
+        };
+        let other = self.with(&made, &array, |this| this.expr(&array, depth));
+        let body = self.with(&made, &array, |this| {
+            this.with(&given, &array, |this| this.expr(ty, depth))
+        });
+        let typed = array.text();
+        node!(ty.clone(); format!("(let {made}: {typed} = materialise "), value, format!(" let {given}: {typed} = (if "),
+              condition, format!(" then ({there}) else "), other, format!(") :> {typed} in "), body, ")")
     }
 
     fn loop_for(&mut self, ty: &Ty, depth: usize) -> Node {
