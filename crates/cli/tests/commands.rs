@@ -540,6 +540,8 @@ entry picked (c: bool) (xs: []f32) (ys: []f32): f32 =
   let b = scan (+) 1 ys
   let r = if c then a else b
   in reduceSeq (\\x y -> x + y) 0 r + r[0]
+entry steps (k: i64) (xs: []f32): []f32 =
+  loop (a = xs) for i < k do map (\\(x, y) -> x + y) (zip a (rotate 1 a))
 entry counted (n: i64): []i64 = loop (a = replicate n 0) for i < n do a with! [i] = i * i
 ";
     std::fs::write(folder.path().join("memory.alm"), text).unwrap();
@@ -562,6 +564,11 @@ entry counted (n: i64): []i64 = loop (a = replicate n 0) for i < n do a with! [i
         (
             "picked",
             &["false", "[1, 2]", "[3]"],
+            "2 allocations, 256 bytes at most at once (predicted: 256)",
+        ),
+        (
+            "steps",
+            &["5", "[1, 2, 3]"],
             "2 allocations, 256 bytes at most at once (predicted: 256)",
         ),
         (

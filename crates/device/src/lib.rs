@@ -29,7 +29,6 @@ mod fills;
 mod foreign;
 mod fresh;
 mod inline;
-mod returned;
 mod split;
 mod tasks;
 mod why;
@@ -98,7 +97,7 @@ pub(crate) struct Unit<'a> {
 
 /// Decides what runs where. Kernels may call these C functions.
 pub fn place(imp: &Checked, entries: &[Entry], functions: &HashSet<Name>) -> Result<Placed, Vec<Diagnostic>> {
-    let program = &returned::returned(imp.program());
+    let program = imp.program();
     let groups = Groups::of(program.procs.iter());
     let control = control(&program.procs, &groups);
     let taken: HashSet<&Name> = program.procs.iter().map(|proc| &proc.name).collect();

@@ -21,6 +21,8 @@
 //!
 //! Removes: copies, and the blocks they went to. Introduces: borrowed buffers. Guarantees: the same results.
 
+mod starts;
+
 use crate::buffers::{changes_hands, mentions, renamed, writes};
 use crate::in_place::allocated;
 use almach_base::Name;
@@ -43,8 +45,12 @@ pub(crate) fn borrow(procs: &mut [Proc]) {
         let mut names = HashSet::new();
         declared(&proc.body, &mut names);
         names.extend(proc.params.iter().map(|param| param.name.clone()));
-        let mut pass = Borrowing { sizes, names };
-        pass.block(&mut proc.body);
+        let mut types = HashMap::new();
+        buffers(&proc.body, &mut types);
+        types.extend(proc.params.iter().map(|param| (param.name.clone(), param.ty)));
+        let mut pass = Borrowing { sizes, names, types };
+        let whole = proc.body.clone();
+        pass.block(&whole, &mut proc.body);
     }
 }
 
@@ -52,6 +58,7 @@ struct Borrowing {
     /// Numbers of cells of buffers that are allocated with one size only.
     sizes: HashMap<Name, Option<Index>>,
     names: HashSet<Name>,
+    types: HashMap<Name, ScalarType>,
 }
 
 /// A buffer that branches give: where it is declared, allocated, given and freed in its block.
@@ -73,17 +80,21 @@ struct Found {
 }
 
 impl Borrowing {
-    fn block(&mut self, stmts: &mut Vec<Stmt>) {
+    /// `whole`: the procedure as it was.
+    fn block(&mut self, whole: &[Stmt], stmts: &mut Vec<Stmt>) {
         // The last first: what it borrows from is freed behind it, and so its owners may be borrowed in turn.
         let mut at = stmts.len();
         while at > 0 {
             at -= 1;
-            if let Some(better) = self.borrowed(stmts, at) {
+            let better = self.borrowed(stmts, at);
+            if let Some(better) = better.or_else(|| self.started(whole, stmts, at)) {
                 *stmts = better;
             }
         }
         for stmt in stmts.iter_mut() {
-            stmt.blocks_mut().into_iter().for_each(|inner| self.block(inner));
+            stmt.blocks_mut()
+                .into_iter()
+                .for_each(|inner| self.block(whole, inner));
         }
     }
 
@@ -321,6 +332,16 @@ impl Given<'_> {
             }
             (End::Made, None) => out,
         }
+    }
+}
+
+/// The types of buffers that statements declare, at any depth.
+fn buffers(stmts: &[Stmt], types: &mut HashMap<Name, ScalarType>) {
+    for stmt in stmts {
+        if let Stmt::Buffer { name, ty, .. } = stmt {
+            types.insert(name.clone(), *ty);
+        }
+        stmt.blocks().into_iter().for_each(|block| buffers(block, types));
     }
 }
 

@@ -264,7 +264,7 @@ impl Moved<'_> {
             .collect()
     }
 
-    fn expr(&self, expr: &Expr) -> Expr {
+    pub(crate) fn expr(&self, expr: &Expr) -> Expr {
         let go = |inner: &Expr| self.expr(inner);
         match expr {
             Expr::Const(_) | Expr::Var(_) | Expr::Index(_) => expr.clone(),

@@ -24,6 +24,7 @@ mod stage3;
 mod streams;
 mod tabulate;
 mod tidy;
+mod turns;
 mod unchecked;
 mod widths;
 
@@ -47,12 +48,21 @@ pub struct Lowered {
     pub loops: almach_dpia::Checked,
     /// After stage III.
     pub imp: almach_imp::Checked,
+    /// The same without borrowed buffers, where there are some.
+    owned: Option<almach_imp::Checked>,
     /// How values are passed to the procedures of the entries, in the order they were asked for.
     pub entries: Vec<Entry>,
     /// What each of them calls.
     pub border: Vec<Border>,
     /// The C functions that the program declares, also those that it does not call.
     pub foreign: Vec<ForeignType>,
+}
+
+impl Lowered {
+    /// Imp without borrowed buffers: the memory of a device knows blocks, not parts of blocks under other names.
+    pub fn without_borrowing(&self) -> &almach_imp::Checked {
+        self.owned.as_ref().unwrap_or(&self.imp)
+    }
 }
 
 /// The function of an entry, or the one around it where its values cross in another form, and its procedure in Dpia.
@@ -146,20 +156,20 @@ fn lower_entries(program: &Program, names: &[&str]) -> Lowering<Lowered> {
         tidy::tidy(proc);
         forward::forward(proc);
         edges::edges(proc);
+        turns::turns(proc);
     }
     hand_over::hand_over(&mut procs);
-    borrow::borrow(&mut procs);
-    for proc in &mut procs {
-        near_use::near_use(proc);
-        widths::test_on_entry(proc);
-        rename::rename(proc);
-    }
-    let imp = almach_imp::check(almach_imp::Program { stores, procs })
-        .map_err(|error| Box::new(bug_diagnostic(format!("stage III: {error}"), error.span)))?;
+    let mut borrowed = procs.clone();
+    borrow::borrow(&mut borrowed);
+    let owned = (borrowed != procs)
+        .then(|| finished(&stores, procs))
+        .transpose()?;
+    let imp = finished(&stores, borrowed)?;
     Ok(Lowered {
         dpia,
         loops,
         imp,
+        owned,
         entries: interfaces,
         border,
         foreign: (0..)
@@ -168,6 +178,18 @@ fn lower_entries(program: &Program, names: &[&str]) -> Lowering<Lowered> {
             .filter_map(|(_, def)| stage1::outside::foreign_type(program, def).ok())
             .collect(),
     })
+}
+
+/// The last steps, which look at one procedure alone.
+fn finished(stores: &[almach_imp::Store], mut procs: Vec<almach_imp::Proc>) -> Lowering<almach_imp::Checked> {
+    for proc in &mut procs {
+        near_use::near_use(proc);
+        widths::test_on_entry(proc);
+        rename::rename(proc);
+    }
+    let stores = stores.to_vec();
+    almach_imp::check(almach_imp::Program { stores, procs })
+        .map_err(|error| Box::new(bug_diagnostic(format!("stage III: {error}"), error.span)))
 }
 
 /// The stores of a program, and the procedures they need.

@@ -55,7 +55,7 @@ impl Reads {
     }
 
     /// What a statement itself reads, without the blocks inside it.
-    fn stmt(&mut self, stmt: &Stmt) {
+    pub(crate) fn stmt(&mut self, stmt: &Stmt) {
         match stmt {
             Stmt::Let { value, .. } | Stmt::Assign { value, .. } => self.expr(value),
             Stmt::Var { value, .. } => value.iter().for_each(|value| self.expr(value)),
@@ -183,6 +183,7 @@ fn remove_dead(stmts: &mut Vec<Stmt>, read: &HashSet<Name>) -> bool {
         | Stmt::Alloc { buffer: name, .. }
         | Stmt::Shrink { buffer: name, .. }
         | Stmt::Free(name)
+        | Stmt::Borrow { buffer: name, .. }
         | Stmt::Store { buffer: name, .. }
         | Stmt::Copy { to: name, .. } => read.contains(name) || is_column(name),
         _ => true,

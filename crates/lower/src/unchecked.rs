@@ -16,7 +16,21 @@ use almach_imp::Stmt;
 
 /// The program without its checks, and how many there were.
 pub fn without_checks(lowered: Lowered) -> Result<(Lowered, usize), Vec<Diagnostic>> {
-    let mut program = lowered.imp.program().clone();
+    let (imp, count) = unchecked(&lowered.imp)?;
+    let owned = lowered.owned.as_ref().map(unchecked).transpose()?;
+    let owned = owned.map(|(owned, _)| owned);
+    Ok((
+        Lowered {
+            imp,
+            owned,
+            ..lowered
+        },
+        count,
+    ))
+}
+
+fn unchecked(imp: &almach_imp::Checked) -> Result<(almach_imp::Checked, usize), Vec<Diagnostic>> {
+    let mut program = imp.program().clone();
     let mut count = 0;
     for proc in &mut program.procs {
         remove(&mut proc.body, &mut count);
@@ -24,7 +38,7 @@ pub fn without_checks(lowered: Lowered) -> Result<(Lowered, usize), Vec<Diagnost
     }
     let imp = almach_imp::check(program)
         .map_err(|error| vec![bug_diagnostic(format!("without checks: {error}"), error.span)])?;
-    Ok((Lowered { imp, ..lowered }, count))
+    Ok((imp, count))
 }
 
 fn remove(stmts: &mut Vec<Stmt>, count: &mut usize) {

@@ -1,0 +1,195 @@
+//! What a branch hands on to the next iteration unchanged changes hands, and is not copied.
+//!
+//! ```text
+//! while go {                                     while go {
+//!   if done {                                      if done {
+//!     for i < n { next[i] = xs[i] }                  for i < n { next[i] = xs[i] }
+//!   } else {                                 ~~>   } else {
+//!     copy next[0] = state[0] for n                  swap state, next
+//!   }                                              }
+//!   swap state, next                               swap state, next
+//! }                                              }
+//! ```
+//!
+//! Such are states of tail calls that a call leaves as they are. Nobody reads the buffer that is written next, so it does not matter
+//! what it held before, which is all that differs.
+//!
+//! Removes: copies. Introduces: swaps. Guarantees: the same results.
+
+use crate::buffers::mentions;
+use crate::in_place::allocated;
+use crate::tidy::Reads;
+use almach_base::Name;
+use almach_imp::{Index, Proc, Stmt};
+use std::collections::HashMap;
+
+pub(crate) fn turns(proc: &mut Proc) {
+    let mut sizes = HashMap::new();
+    allocated(&proc.body, &mut sizes);
+    let mut pairs = Vec::new();
+    swapped(&proc.body, &mut pairs);
+    pairs.retain(|(state, next)| {
+        let same = sizes
+            .get(state)
+            .is_some_and(|size| size.is_some() && Some(size) == sizes.get(next));
+        same && is_only_written(&proc.body, next, state)
+    });
+    for (state, next) in pairs {
+        if let Some(Some(size)) = sizes.get(&state) {
+            let turn = Turn {
+                state: &state,
+                next: &next,
+                size,
+            };
+            turn.block(&mut proc.body);
+        }
+    }
+}
+
+/// The buffers that statements swap, both ways.
+fn swapped(stmts: &[Stmt], pairs: &mut Vec<(Name, Name)>) {
+    for stmt in stmts {
+        if let Stmt::Swap(a, b) = stmt {
+            for pair in [(a.clone(), b.clone()), (b.clone(), a.clone())] {
+                if !pairs.contains(&pair) {
+                    pairs.push(pair);
+                }
+            }
+        }
+        stmt.blocks().into_iter().for_each(|block| swapped(block, pairs));
+    }
+}
+
+/// Whether nobody looks at what is in a buffer, but for swapping it with another one.
+pub(crate) fn is_only_written(stmts: &[Stmt], buffer: &Name, other: &Name) -> bool {
+    stmts.iter().all(|stmt| {
+        let here = match stmt {
+            Stmt::Swap(a, b) => (a != buffer || b == other) && (b != buffer || a == other),
+            Stmt::Shrink { buffer: shrunk, .. } => shrunk != buffer,
+            _ => {
+                let mut reads = Reads::default();
+                reads.stmt(stmt);
+                !reads.names.contains(buffer)
+            }
+        };
+        here && stmt
+            .blocks()
+            .into_iter()
+            .all(|block| is_only_written(block, buffer, other))
+    })
+}
+
+struct Turn<'a> {
+    state: &'a Name,
+    next: &'a Name,
+    /// Of both.
+    size: &'a Index,
+}
+
+impl Turn<'_> {
+    fn touches(&self, stmt: &Stmt) -> bool {
+        mentions(stmt, self.state) || mentions(stmt, self.next)
+    }
+
+    fn is_swap(&self, stmt: &Stmt) -> bool {
+        matches!(stmt, Stmt::Swap(a, b) if (a == self.state && b == self.next) || (b == self.state && a == self.next))
+    }
+
+    fn block(&self, stmts: &mut [Stmt]) {
+        for at in 0..stmts.len() {
+            let later = stmts.get(at + 1..).unwrap_or(&[]);
+            let then_swapped = later
+                .iter()
+                .find(|stmt| self.touches(stmt))
+                .is_some_and(|stmt| self.is_swap(stmt));
+            if then_swapped && let Some(Stmt::If { then, otherwise, .. }) = stmts.get_mut(at) {
+                self.end(then);
+                self.end(otherwise);
+            }
+        }
+        for stmt in stmts.iter_mut() {
+            stmt.blocks_mut().into_iter().for_each(|inner| self.block(inner));
+        }
+    }
+
+    /// The end of a branch, behind which the two are swapped.
+    fn end(&self, stmts: &mut [Stmt]) {
+        let Some(last) = stmts.iter_mut().rev().find(|stmt| self.touches(stmt)) else {
+            return;
+        };
+        match last {
+            Stmt::Copy {
+                to,
+                to_index,
+                from,
+                from_index,
+                count,
+            } if to == self.next
+                && from == self.state
+                && to_index.is_zero()
+                && from_index.is_zero()
+                && count == self.size =>
+            {
+                *last = Stmt::Swap(self.state.clone(), self.next.clone());
+            }
+            Stmt::If { then, otherwise, .. } => {
+                self.end(then);
+                self.end(otherwise);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn rewritten(branch: &str, after: &str) -> String {
+        let mut program = almach_imp::parse(&format!(
+            "proc main(n: i64, k: i64, xs: read i64, out: write i64) {{
+               buffer state: i64 alloc state[n] copy state[0] = xs[0] for n buffer next: i64 alloc next[n]
+               for i < k {{
+                 if i < 3i64 {{ for j < n {{ next[j] = state[j] + 1i64 }} }} else {{ {branch} }}
+                 {after} swap state, next
+               }}
+               copy out[0] = state[0] for n free next free state }}"
+        ))
+        .unwrap();
+        program.procs.iter_mut().for_each(turns);
+        almach_imp::check(program).unwrap().program().to_string()
+    }
+
+    #[test]
+    fn a_state_that_stays_changes_hands() {
+        let text = rewritten("copy next[0] = state[0] for n", "");
+        assert!(
+            text.matches("swap").count() == 2 && !text.contains("copy next"),
+            "{text}"
+        );
+        let text = rewritten(
+            "if i < 5i64 { copy next[0] = state[0] for n } else { next[0] = 1i64 }",
+            "",
+        );
+        assert!(text.matches("swap").count() == 2, "{text}");
+    }
+
+    #[test]
+    fn not_where_one_of_the_two_is_looked_at() {
+        for (branch, after) in [
+            ("copy next[0] = state[0] for n - 1", ""),
+            ("copy next[0] = state[0] for n next[0] = 1i64", ""),
+            ("copy next[0] = state[0] for n out[0] = state[0]", ""),
+            ("copy next[0] = state[0] for n", "out[0] = state[0]"),
+            (
+                "copy next[0] = state[0] for n",
+                "let seen: i64 = next[0] out[0] = seen",
+            ),
+        ] {
+            let text = rewritten(branch, after);
+            assert!(text.contains("copy next"), "{text}");
+        }
+    }
+}
