@@ -293,8 +293,14 @@ fn attempt(draft: &mut Draft<'_, '_>, changes: &mut Changes, copy: &Copy) -> Att
     let Some(home) = home.and_then(Storage::home).cloned() else {
         return Err(format!("`{}` is in no block", index.name(&owner)).into());
     };
+    // A larger block was moved up for something that this array is part of, and which has to stay with it.
     let own = key(made.stmt).and_then(|key| draft.allocs.get(key));
-    if !own.is_some_and(|allocs| allocs.iter().any(|alloc| alloc.block == home.block)) {
+    let cells = index
+        .leaves(&owner)
+        .get(leaf)
+        .map_or_else(Size::zero, Leaf::cells);
+    let is_own = |alloc: &Alloc| alloc.block == home.block && index.env.same_size(&alloc.cells, &cells);
+    if !own.is_some_and(|allocs| allocs.iter().any(is_own)) {
         return Err(format!("`{}` is in a block that others have made", index.name(&owner)).into());
     }
     let mark = draft.mark();
