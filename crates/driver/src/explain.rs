@@ -104,10 +104,17 @@ pub fn explain(
     let mut peaks = Vec::new();
     match back::lowered(&program, &entries) {
         Ok(lowered) => {
-            let found = memory::of(lowered.imp.program());
+            let imp = match target.has_device() {
+                true => lowered.without_borrowing(),
+                false => &lowered.imp,
+            };
+            let found = memory::of(imp.program());
             let allocated: HashSet<Span> = found.allocations.iter().map(|(span, _)| *span).collect();
             for (span, text) in found.allocations {
                 say(span, Kind::Allocated, text);
+            }
+            for (span, text) in found.borrowed {
+                say(span, Kind::View, text);
             }
             for (span, text) in found.copies {
                 let text = match copying.contains(&span) {

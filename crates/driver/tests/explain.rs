@@ -181,7 +181,7 @@ entry twice [n] (xs: [n]i64): []i64 =
             concat a a
               view: `concat` is a view: no data is moved
             concat a a
-              not in place: `a` is copied into this: something that is taken from `a` has no descriptor in `concat_mem`
+              not in place: `a` is copied into this: `a` is in a block that others have made
             used: at most 8*n + 8*result_cells bytes in 2 blocks, where result_cells is max(n, 0)
             row: at most 8*result_cells bytes in 1 block, where result_cells is max(n*n, 0)
             moved: at most 8*n + 8*result_cells bytes in 2 blocks, where result_cells is max(n, 0)

@@ -9,6 +9,8 @@ use std::collections::HashMap;
 pub(super) struct Memory {
     pub allocations: Vec<(Span, String)>,
     pub copies: Vec<(Span, String)>,
+    /// What is read where it is.
+    pub borrowed: Vec<(Span, String)>,
 }
 
 pub(super) fn of(program: &Program) -> Memory {
@@ -62,6 +64,13 @@ impl Walk<'_> {
             Stmt::Copy { to, from, count, .. } => {
                 let text = format!("{count} elements are copied from `{from}` to `{to}`");
                 self.memory.copies.push((self.at, text));
+            }
+            // What a branch made for it is said to be allocated.
+            Stmt::Borrow {
+                buffer, from, count, ..
+            } if !from.starts_with(&format!("{buffer}_own")) => {
+                let text = format!("`{buffer}` is {count} elements of `{from}`, read where they are");
+                self.memory.borrowed.push((self.at, text));
             }
             Stmt::For { mode, body, .. } => {
                 let inside = match mode {
