@@ -1,9 +1,10 @@
 //! Many programs as one library.
 
+use crate::outside::SOURCE;
 use crate::stages::{Failure, LoweredEntry, Outcome, refused};
 use almach_core::Program as Core;
 use almach_core::check::Checked;
-use almach_driver::back::{self, Target};
+use almach_driver::back::{self, Emission, Target};
 use almach_driver::{Front, NativeEntry};
 use almach_native::{Library, Toolchain};
 use almach_value::Value;
@@ -94,11 +95,19 @@ pub(crate) fn compile(
             Rc::new(together.map_err(|problems| refused("lower", &problems, &front.sources))?)
         }
     };
-    let source = back::c_source(&all, &front.sources, "random", target)
+    let wanted = Emission {
+        kernel_text: SOURCE,
+        ..Emission::new("random", target)
+    };
+    let source = back::c_source_with(&all, &front.sources, &wanted)
         .map_err(|problems| refused("lower", &problems, &front.sources))?;
-    let scratch = Scratch::new();
+    let (scratch, functions) = (Scratch::new("so"), Scratch::new("c"));
+    let mut links = Vec::new();
+    if !all.foreign.is_empty() && std::fs::write(&functions.0, SOURCE).is_ok() {
+        links.push(functions.0.clone());
+    }
     let library = toolchain
-        .shared_library(&source, target, &[], &scratch.0)
+        .shared_library(&source, target, &links, &scratch.0)
         .and_then(|()| Library::load(&scratch.0, source.interface.clone()))
         .map_err(|problem| refused(stage, &[*problem], &front.sources))?;
     let entries = programs.into_iter().zip(all.entries.iter().cloned()).collect();
@@ -109,10 +118,10 @@ pub(crate) fn compile(
 struct Scratch(PathBuf);
 
 impl Scratch {
-    fn new() -> Scratch {
+    fn new(ending: &str) -> Scratch {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("almach-law-{}-{number}.so", std::process::id());
+        let name = format!("almach-law-{}-{number}.{ending}", std::process::id());
         Scratch(std::env::temp_dir().join(name))
     }
 }

@@ -16,6 +16,7 @@ mod unknown;
 mod views;
 
 use crate::node;
+use crate::outside::declarations;
 use crate::rng::Rng;
 use crate::tree::{DATA, FIELDS, Node, Size, Ty, constructor};
 use almach_value::ScalarType;
@@ -55,7 +56,8 @@ pub enum Floats {
 impl Program {
     /// As a file of its own.
     pub fn text(&self) -> String {
-        self.numbered("main", "")
+        let text = self.numbered("main", "");
+        [declarations(&text), &text].concat()
     }
 
     /// With an entry of that name, and names of definitions that end in a number of its own.

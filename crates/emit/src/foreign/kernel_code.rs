@@ -13,14 +13,17 @@ use std::collections::{BTreeMap, HashSet};
 pub struct KernelCode {
     text: String,
     functions: HashSet<Name>,
+    defined: Vec<ForeignType>,
 }
 
 impl KernelCode {
     pub fn new(text: &str, declared: &[ForeignType]) -> KernelCode {
         let words = without_comments(text);
-        let names = declared.iter().map(|function| &function.name);
+        let defined = declared.iter().filter(|function| defines(&words, &function.name));
+        let defined: Vec<ForeignType> = defined.cloned().collect();
         KernelCode {
-            functions: names.filter(|name| defines(&words, name)).cloned().collect(),
+            functions: defined.iter().map(|function| function.name.clone()).collect(),
+            defined,
             text: text.to_owned(),
         }
     }
@@ -43,7 +46,11 @@ impl KernelCode {
         if called.is_empty() {
             return None;
         }
+        // What the text does not need for kernels must have its structs nevertheless.
         let mut structs = Structs::default();
+        for function in &self.defined {
+            prototype(function, Way::InKernel, &mut structs);
+        }
         let lines: String = called
             .values()
             .map(|function| prototype(function, Way::InKernel, &mut structs))

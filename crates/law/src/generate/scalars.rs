@@ -39,6 +39,9 @@ impl Generator {
     }
 
     pub(super) fn scalar(&mut self, ty: ScalarType, depth: usize) -> Node {
+        if matches!(ty, ScalarType::I64 | ScalarType::I32 | ScalarType::Bool) && self.rng.chance(8) {
+            return self.foreign(ty, depth);
+        }
         match self.rng.below(10) {
             9 => self.transcendental(ty, depth),
             0..4 => self.operator(ty, depth),
@@ -46,6 +49,30 @@ impl Generator {
             5 | 6 => self.reduction(ty, depth),
             7 => self.told_by_wild(ty, depth),
             _ => self.counting(ty, depth),
+        }
+    }
+
+    /// A call of a C function ([`crate::outside`]).
+    fn foreign(&mut self, ty: ScalarType, depth: usize) -> Node {
+        let own = Ty::Scalar(ty);
+        match ty {
+            ScalarType::I64 if self.rng.chance(50) => {
+                let (x, y) = (self.expr(&I64, depth), self.expr(&I64, depth));
+                node!(own; "(law_mix ", x, " ", y, ")")
+            }
+            ScalarType::I64 => {
+                let array = Ty::array(self.size(), I64);
+                let (xs, at) = (self.expr(&array, depth), self.expr(&I64, depth));
+                node!(own; "(law_pick ", xs, " ", at, ")")
+            }
+            _ => {
+                let (x, y) = (
+                    self.expr(&Ty::Scalar(ScalarType::I32), depth),
+                    self.expr(&BOOL, depth),
+                );
+                let which = if ty == ScalarType::Bool { ").0" } else { ").1" };
+                node!(own; "(law_swap (", x, ", ", y, ")", which)
+            }
         }
     }
 
