@@ -1,5 +1,6 @@
 //! Views: what moves elements and computes nothing.
 
+use super::levels::LEVEL_MARK;
 use super::{Generator, I64};
 use crate::node;
 use crate::tree::{Node, Size, Ty};
@@ -8,7 +9,7 @@ impl Generator {
     pub(super) fn view(&mut self, own: &Ty, count: &Size, element: &Ty, depth: usize) -> Node {
         let (c, ty) = (count.text(), own.text());
         let level = self.level_of_view();
-        match self.rng.below(15) {
+        match self.rng.below(18) {
             0 => node!(own.clone(); format!("(reverse{level} "), self.expr(own, depth), ")"),
             1 => {
                 let by = self.rng.below(9) as i64 - 4;
@@ -34,6 +35,9 @@ impl Generator {
                 node!(own.clone(); format!("(take {c} (drop 2 (pad{level} 2 1 "), self.expr(element, depth), " ", self.expr(own, depth), ")))")
             }
             11 => self.unzipped(own, count, element, depth),
+            15 => self.destination_view(own, count, element, depth),
+            16 => self.eager_view(own, count, element, depth),
+            17 => self.source_map(own, element, depth),
             12 => node!(own.clone(); "(", self.expr(own, depth), format!("[0:{c}] :> {ty})")),
             13 => {
                 // Of an empty array it is an error; mostly that is looked at first.
@@ -47,6 +51,81 @@ impl Generator {
                 node!(own.clone(); format!("(take {c} ("), self.expr(own, depth), " ++ ", self.expr(&extra, depth), "))")
             }
         }
+    }
+
+    /// A map, which a destination view may stand over whatever is inside it.
+    fn written(&mut self, own: &Ty, element: &Ty, depth: usize) -> Node {
+        let name = self.fresh();
+        let (level, around) = self.level();
+        let body = self.inside(around, |this| {
+            this.with(&name, element, |this| this.expr(element, depth))
+        });
+        node!(own.clone(); format!("(map{level} (\\{name} -> "), body, ") ", self.expr(own, depth), ")")
+    }
+
+    /// Views that are written through: alone, or of each other.
+    fn destination_view(&mut self, own: &Ty, count: &Size, element: &Ty, depth: usize) -> Node {
+        let c = count.text();
+        let first = self.written(own, element, depth);
+        match self.rng.below(6) {
+            0 => node!(own.clone(); format!("(reverse{LEVEL_MARK}D "), first, ")"),
+            1 => {
+                let by = self.rng.below(9) as i64 - 4;
+                node!(own.clone(); format!("(rotate{LEVEL_MARK}D ({by}) (reverse{LEVEL_MARK}D "), first, "))")
+            }
+            2 => {
+                let second = self.written(own, element, depth);
+                node!(own.clone(); format!("(take {c} (concat{LEVEL_MARK}D (reverse{LEVEL_MARK}D "), first, ") ", second, "))")
+            }
+            3 => {
+                let edge = self.expr(element, depth.min(1));
+                node!(own.clone(); format!("(take {c} (drop 1 (pad{LEVEL_MARK}D 2 1 "), edge, " ", first, ")))")
+            }
+            4 => {
+                let second = self.written(own, element, depth);
+                node!(own.clone(); format!("((unzip (zip{LEVEL_MARK}D "), first, " ", second, ")).0)")
+            }
+            _ => {
+                let level = self.rng.pick(&["D", "E"]).copied().unwrap_or("D");
+                node!(own.clone(); format!("(take {c} (join{LEVEL_MARK}{level} (replicate{LEVEL_MARK}D 2 "), first, ")))")
+            }
+        }
+    }
+
+    /// Views that are copied.
+    fn eager_view(&mut self, own: &Ty, count: &Size, element: &Ty, depth: usize) -> Node {
+        let (c, e) = (count.text(), format!("{LEVEL_MARK}E"));
+        match self.rng.below(3) {
+            0 => {
+                node!(own.clone(); format!("(take{e} {c} (concat{e} "), self.expr(own, depth), " ", self.expr(own, depth), "))")
+            }
+            1 => {
+                let name = self.fresh();
+                let window = Ty::array(Size::Literal(3), element.clone());
+                let body = self.with(&name, &window, |this| this.expr(element, depth));
+                let edge = self.expr(element, depth.min(1));
+                // An array could be a source view.
+                let taken = match element.scalar() {
+                    Some(_) => format!("{LEVEL_MARK}D"),
+                    None => String::new(),
+                };
+                node!(own.clone(); format!("(map{taken} (\\{name} -> "), body,
+                      format!(") (slide{e} 3 1 (pad 1 1 "), edge, " ", self.expr(own, depth), format!(")) :> {})", own.text()))
+            }
+            _ => node!(own.clone(); format!("(take {c} (join{e} (split{e} 1 "), self.expr(own, depth), ")))"),
+        }
+    }
+
+    /// A map that is computed where it is read.
+    fn source_map(&mut self, own: &Ty, element: &Ty, depth: usize) -> Node {
+        let (name, other) = (self.fresh(), self.fresh());
+        let condition = match element.scalar() {
+            Some(scalar) if scalar != almach_value::ScalarType::Bool => format!("{name} < {other}"),
+            _ => "1 < 2".to_owned(),
+        };
+        let by = self.expr(element, depth.min(1));
+        node!(own.clone(); format!("(let {other} = "), by,
+              format!(" in map{LEVEL_MARK}S (\\{name} -> if {condition} then {other} else {name}) "), self.expr(own, depth), ")")
     }
 
     fn transpose(&mut self, own: &Ty, count: &Size, element: &Ty, depth: usize) -> Node {
