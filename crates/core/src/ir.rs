@@ -91,6 +91,30 @@ pub struct Program {
     pub next_var: u32,
 }
 
+impl Program {
+    /// One function by itself, as the first of a program, with its entries. What it calls is not there.
+    pub fn alone(&self, function: FunId) -> Program {
+        let entries = self.entries.iter().filter(|entry| entry.function == function);
+        Program {
+            data: self.data.clone(),
+            foreign: self.foreign.clone(),
+            functions: self
+                .functions
+                .get(function.0 as usize)
+                .cloned()
+                .into_iter()
+                .collect(),
+            entries: entries
+                .map(|entry| Entry {
+                    function: FunId(0),
+                    ..entry.clone()
+                })
+                .collect(),
+            next_var: self.next_var,
+        }
+    }
+}
+
 /// A sum type with its type arguments filled in.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DataDef {

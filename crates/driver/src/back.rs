@@ -8,6 +8,7 @@ use almach_emit::{CSource, Export, KernelCode, Options, emit_c};
 use almach_lower::lower;
 use almach_mem::{Annotated, passes};
 use almach_rewrite::{Log, pipelines, run_to_fixed_point};
+use almach_strategy::effects::settle_effects;
 use almach_strategy::{Chosen, choose_with};
 
 pub use almach_emit::{Accounting, Target};
@@ -109,6 +110,7 @@ fn decided(
     let program = check(program, "strategy")
         // What was written is tidied as what a user writes is: a strategy program that comes back as source stays what it is.
         .and_then(|program| standard(program, without, &mut Log::default()))
+        .and_then(|program| check(settle_effects(program.into_inner()), "effects"))
         .map_err(|failure| vec![failure.diagnostic])?;
     Ok(Decided {
         program,
@@ -143,12 +145,12 @@ pub fn explained_strategy(core: Checked<Program>, machine: Machine) -> Result<Ex
 
 /// A strategy program with its memory: introduced, improved by the standard passes, checked after each.
 pub fn memory(strategy: &Checked<Program>) -> Result<Annotated, Vec<Diagnostic>> {
-    memory_with(strategy, &mut passes::Log::default())
+    memory_with((**strategy).clone(), &mut passes::Log::default())
 }
 
 /// As [`memory`], with what was done and not done, and why.
-pub fn memory_with(strategy: &Checked<Program>, log: &mut passes::Log) -> Result<Annotated, Vec<Diagnostic>> {
-    let program = almach_mem::introduce((**strategy).clone());
+pub fn memory_with(strategy: Program, log: &mut passes::Log) -> Result<Annotated, Vec<Diagnostic>> {
+    let program = almach_mem::introduce(strategy);
     almach_mem::check::check(&program).map_err(|broken| vec![broken.diagnostic("introduce")])?;
     passes::run(program, passes::STANDARD, log).map_err(|bug| vec![*bug])
 }

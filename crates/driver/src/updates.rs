@@ -4,49 +4,95 @@ use crate::back::{self, Machine};
 use crate::explain::names::readable;
 use almach_base::codes::concreteness::UPDATE_COPIES;
 use almach_base::{Diagnostic, Name, Span};
-use almach_core::check::Checked;
+use almach_core::check::{Checked, check};
 use almach_core::visit::{Walk, walk_function, walk_stmt};
-use almach_core::{Exp, InPlace, Program, Stmt, Var};
+use almach_core::{Exp, FunId, Function, InPlace, Program, Stmt, Var};
 use almach_mem::passes::{Log, Note};
 use almach_mem::plan::{By, Copied, copies};
 use almach_mem::{Annotated, Storage, key};
+use almach_rewrite::facts::callees;
+use std::collections::HashSet;
 
 /// The updates that must be in place and are not, on any back end. The errors of a stage on the way are given as they are.
 pub fn refused(core: &Checked<Program>) -> Vec<Diagnostic> {
-    if Required::of(core).0.is_empty() {
+    let all = with_updates(core);
+    if all.is_empty() {
         return Vec::new();
     }
+    let concerned = Program {
+        entries: (core.entries.iter())
+            .filter(|entry| all.contains(&entry.function))
+            .cloned()
+            .collect(),
+        ..(**core).clone()
+    };
     let mut found: Vec<Diagnostic> = Vec::new();
-    for machine in [Machine::Threads, Machine::Sequential] {
+    let problems = check(concerned, "what updates in place")
+        .map_err(|failure| vec![failure.diagnostic])
+        .and_then(back::rewritten)
+        .and_then(|rewritten| {
+            for machine in [Machine::Threads, Machine::Sequential] {
+                refused_on(&rewritten, machine, &mut found)?;
+            }
+            Ok(())
+        });
+    problems.err().unwrap_or(found)
+}
+
+/// Functions that update in place, or call such.
+fn with_updates(program: &Program) -> HashSet<FunId> {
+    let mut found = HashSet::new();
+    let functions = || (0..).map(FunId).zip(&program.functions);
+    loop {
+        let known = found.len();
+        for (id, function) in functions() {
+            let calls = || {
+                callees(&function.body)
+                    .iter()
+                    .any(|callee| found.contains(callee))
+            };
+            if !found.contains(&id) && (!Required::of(function).0.is_empty() || calls()) {
+                found.insert(id);
+            }
+        }
+        if found.len() == known {
+            return found;
+        }
+    }
+}
+
+/// The updates that copy on one machine. A function is planned alone: calls are opaque to the plan.
+fn refused_on(
+    rewritten: &Checked<Program>,
+    machine: Machine,
+    found: &mut Vec<Diagnostic>,
+) -> Result<(), Vec<Diagnostic>> {
+    let strategy = back::chosen(rewritten.clone(), machine)?;
+    for (id, function) in (0..).map(FunId).zip(&strategy.functions) {
+        let required = Required::of(function);
+        if required.0.is_empty() {
+            continue;
+        }
         let mut log = Log::default();
-        let planned =
-            back::strategy(core.clone(), machine).and_then(|strategy| back::memory_with(&strategy, &mut log));
-        let wrong = match planned {
-            Ok(planned) => copied(&planned, &log),
-            Err(diagnostics) => return diagnostics,
-        };
-        for diagnostic in wrong {
+        let planned = back::memory_with(strategy.alone(id), &mut log)?;
+        for diagnostic in copied(&planned, required, &log) {
             // A function that is called twice is there twice.
-            if !found
-                .iter()
-                .any(|known| known.primary.span == diagnostic.primary.span)
-            {
+            let span = diagnostic.primary.span;
+            if !found.iter().any(|known| known.primary.span == span) {
                 found.push(diagnostic);
             }
         }
     }
-    found
+    Ok(())
 }
 
 /// Updates that are to be in place: what they make, and where they stand.
 struct Required(Vec<(Var, Span)>);
 
 impl Required {
-    fn of(program: &Program) -> Required {
+    fn of(function: &Function) -> Required {
         let mut required = Required(Vec::new());
-        for function in &program.functions {
-            walk_function(&mut required, function);
-        }
+        walk_function(&mut required, function);
         required
     }
 }
@@ -67,10 +113,10 @@ impl Walk for Required {
     }
 }
 
-fn copied(planned: &Annotated, log: &Log) -> Vec<Diagnostic> {
+fn copied(planned: &Annotated, required: Required, log: &Log) -> Vec<Diagnostic> {
     let left = copies(planned);
     let mut out = Vec::new();
-    for (made, span) in Required::of(&planned.core).0 {
+    for (made, span) in required.0 {
         let is_it = |copy: &&Copied| copy.by == By::Update && copy.made.as_ref() == Some(&made);
         let held = planned.memory.storage.get(&made);
         if let Some(copy) = left.iter().find(is_it) {

@@ -465,6 +465,8 @@ fn binary_body(op: BinOp, ty: ScalarType) -> String {
     let plain = |symbol: &str| line(format_args!("return ({c})(x {symbol} y);"));
     let compare = |symbol: &str| line(format_args!("return x {symbol} y;"));
     match op {
+        BinOp::Add if ty.is_float() => plain("+"),
+        BinOp::Sub if ty.is_float() => plain("-"),
         BinOp::Add => wrapping("+"),
         BinOp::Sub => wrapping("-"),
         BinOp::Mul => wrapping("*"),

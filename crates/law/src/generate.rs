@@ -327,7 +327,8 @@ impl Generator {
                 self.list(ty, "{", parts, "}", depth, name)
             }
             Ty::Maybe(inner) => match self.rng.below(4) {
-                0 => Node::leaf(ty.clone(), "None"),
+                // Nothing else may say what it is a `Maybe` of.
+                0 => Node::leaf(ty.clone(), format!("(None : {})", ty.text())),
                 _ => node!(ty.clone(); "(Some ", self.expr(inner, depth), ")"),
             },
             Ty::Sum(constructors) => {

@@ -91,6 +91,7 @@ impl Plan {
         follow.leave_out_what_is_read_late();
         follow.leave_out_what_iterations_hand_on();
         follow.leave_out_what_is_counted();
+        follow.leave_out_what_reductions_make();
         follow.find_results();
         follow.plan()
     }
@@ -369,6 +370,23 @@ impl Follow<'_> {
                 let homes = storage.flatten().filter_map(Storage::home);
                 made.extend(homes.map(|home| home.block.clone()));
             }
+        }
+        self.leave_out(made);
+    }
+
+    /// Blocks of what reductions give: a reduction has accumulators of its own, so what the plan builds in the same block would be
+    /// overwritten when its result is copied there.
+    fn leave_out_what_reductions_make(&mut self) {
+        let mut made = Vec::new();
+        for info in &self.index.stmts {
+            let Exp::Op(op) = &info.stmt.exp else { continue };
+            if !matches!(op.prim, Prim::Reduce | Prim::ReduceComm | Prim::ReduceSeq) {
+                continue;
+            }
+            let values = info.stmt.pattern.values.iter();
+            let storage = values.flat_map(|value| self.memory.storage.get(&value.var));
+            let homes = storage.flatten().filter_map(Storage::home);
+            made.extend(homes.map(|home| home.block.clone()));
         }
         self.leave_out(made);
     }
@@ -759,18 +777,7 @@ fn is_plain_array(ty: &Type) -> bool {
 /// The memory plan of a function. Calls are opaque to the plan, so a function is looked at alone: in a large program every pass
 /// would walk all of it for each of its steps.
 pub(crate) fn plan(program: &Program, id: FunId) -> Result<Plan, Box<almach_base::Diagnostic>> {
-    let functions = program.functions.get(id.0 as usize);
-    let mut entries: Vec<_> = program.entries.clone();
-    entries.retain(|entry| entry.function == id);
-    for entry in &mut entries {
-        entry.function = FunId(0);
-    }
-    let alone = Program {
-        functions: functions.cloned().into_iter().collect(),
-        entries,
-        ..program.clone()
-    };
-    let annotated = almach_mem::introduce(alone);
+    let annotated = almach_mem::introduce(program.alone(id));
     let log = &mut almach_mem::passes::Log::default();
     let annotated = almach_mem::passes::run(annotated, almach_mem::passes::STANDARD, log)?;
     Ok(Plan::of(&annotated))

@@ -8,37 +8,72 @@
 
 use almach_base::codes::levels as codes;
 use almach_base::{Code, Diagnostic, Span};
+use almach_core::visit::{WalkMut, walk_function_mut, walk_stmt_mut};
 use almach_core::{Atom, Body, Exp, FunId, Lambda, Loop, LoopForm, Op, Program, Stmt, Var};
 use almach_prim::{Effect, Prim};
 use std::collections::{HashMap, HashSet};
 
 /// What is wrong with the effects of a program.
 pub fn check_effects(program: &Program) -> Vec<Diagnostic> {
+    checked(program).found
+}
+
+/// Source views that came to stand under destination views, because rewrites took away what stood between them, are views like any
+/// other: a program keeps to the check above.
+pub fn settle_effects(mut program: Program) -> Program {
+    struct Settle(HashSet<Var>);
+    impl WalkMut for Settle {
+        fn stmt(&mut self, stmt: &mut Stmt) {
+            let is_under = (stmt.pattern.values.first()).is_some_and(|value| self.0.contains(&value.var));
+            if let (Exp::Op(op), true) = (&mut stmt.exp, is_under) {
+                op.annotation.effect = None;
+            }
+            walk_stmt_mut(self, stmt);
+        }
+    }
+    let mut settle = Settle(checked(&program).under_destinations);
+    if !settle.0.is_empty() {
+        for function in &mut program.functions {
+            walk_function_mut(&mut settle, function);
+        }
+    }
+    program
+}
+
+fn checked(program: &Program) -> Checker<'_> {
     let mut checker = Checker {
         program,
         known: HashMap::new(),
         path: Vec::new(),
         calls: Vec::new(),
         reported: HashSet::new(),
+        under_destinations: HashSet::new(),
         found: Vec::new(),
     };
     for entry in &program.entries {
         checker.function(entry.function, Vec::new());
     }
-    checker.found
+    checker
+}
+
+/// A source view: where it is written, and the first variable that it is bound to.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Source {
+    span: Span,
+    var: Option<Var>,
 }
 
 /// The source view that a value is, and those that its components are.
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 struct Viewed {
-    source: Option<Span>,
+    source: Option<Source>,
     components: Vec<Viewed>,
 }
 
 impl Viewed {
-    fn source(span: Span) -> Viewed {
+    fn source(source: Source) -> Viewed {
         Viewed {
-            source: Some(span),
+            source: Some(source),
             components: Vec::new(),
         }
     }
@@ -51,8 +86,8 @@ impl Viewed {
     }
 
     fn component(&self, at: usize) -> Viewed {
-        match (self.source, self.components.get(at)) {
-            (Some(span), _) => Viewed::source(span),
+        match (&self.source, self.components.get(at)) {
+            (Some(source), _) => Viewed::source(source.clone()),
             (None, Some(component)) => component.clone(),
             (None, None) => Viewed::default(),
         }
@@ -67,6 +102,7 @@ struct Checker<'p> {
     /// Where they are called.
     calls: Vec<Span>,
     reported: HashSet<(Code, Span, Span)>,
+    under_destinations: HashSet<Var>,
     found: Vec<Diagnostic>,
 }
 
@@ -139,7 +175,7 @@ impl<'p> Checker<'p> {
                 self.calls.pop();
                 result
             }
-            Exp::Op(op) => self.op(op, stmt.span),
+            Exp::Op(op) => self.op(op, stmt),
             Exp::Unary(..)
             | Exp::Binary(..)
             | Exp::Ternary(..)
@@ -162,7 +198,8 @@ impl<'p> Checker<'p> {
         self.body(&looped.body);
     }
 
-    fn op(&mut self, op: &'p Op, span: Span) -> Vec<Viewed> {
+    fn op(&mut self, op: &'p Op, stmt: &Stmt) -> Vec<Viewed> {
+        let span = stmt.span;
         let mut given = Vec::new();
         for function in &op.functions {
             given = self.body(&function.body);
@@ -173,13 +210,16 @@ impl<'p> Checker<'p> {
                 if let (Prim::Map, [function]) = (op.prim, op.functions.as_slice()) {
                     self.expression(op, function, span);
                 }
-                vec![Viewed::source(span); 1.max(given.len())]
+                let var = stmt.pattern.values.first().map(|value| value.var.clone());
+                vec![Viewed::source(Source { span, var }); 1.max(given.len())]
             }
             Some(Effect::Destination) => {
-                let viewed = op.args.iter().map(|arg| self.of(arg)).chain(given);
-                if let Some(source) = viewed.filter_map(|viewed| viewed.source).next() {
-                    self.destination(op, span, source);
+                let viewed = written_through(op).iter().map(|arg| self.of(arg)).chain(given);
+                let sources: Vec<Source> = viewed.filter_map(|viewed| viewed.source).collect();
+                if let Some(source) = sources.first() {
+                    self.destination(op, span, source.span);
                 }
+                (self.under_destinations).extend(sources.into_iter().filter_map(|source| source.var));
                 Vec::new()
             }
         }
@@ -289,6 +329,14 @@ impl<'p> Checker<'p> {
 struct Obstacle {
     span: Span,
     why: String,
+}
+
+/// The operands that a destination view is of: what `pad` puts around its array is copied there.
+fn written_through(op: &Op) -> &[Atom] {
+    match (op.prim, op.args.as_slice()) {
+        (Prim::Pad, [.., array]) => std::slice::from_ref(array),
+        (_, args) => args,
+    }
 }
 
 fn either(a: Vec<Viewed>, b: Vec<Viewed>) -> Vec<Viewed> {

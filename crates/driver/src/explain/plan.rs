@@ -21,7 +21,7 @@ pub(super) struct Planned {
 
 pub(super) fn of(strategy: &Checked<Program>) -> Result<Planned, Vec<Diagnostic>> {
     let mut log = Log::default();
-    let planned = back::memory_with(strategy, &mut log)?;
+    let planned = back::memory_with((**strategy).clone(), &mut log)?;
     let places = Places::new(strategy);
     let mut out = Planned::default();
     for note in log.notes.iter().filter(|note| note.done) {

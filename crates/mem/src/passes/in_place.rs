@@ -115,7 +115,8 @@ impl InPlace<'_, '_> {
         let draft = &mut self.draft;
         let class = draft.may_be(&home.block);
         owned(draft, info, &class)?;
-        let proofs = dead(draft, info, new, &class)?;
+        let since = made_since(draft, &home.block);
+        let proofs = dead(draft, info, new, (&class, since))?;
         let mark = draft.mark();
         let moved = match relocate(draft, new, leaf, home) {
             Some(()) => self.changes.check(draft, mark).map_err(|broken| broken.message),
@@ -215,7 +216,12 @@ fn array_in(draft: &Draft<'_, '_>, block: &Var) -> String {
 
 /// Nothing that was bound before the update and may be in the block is used after it, nor read while it is written. Gives the
 /// proofs that a new part has other cells than what it is taken from.
-fn dead(draft: &Draft<'_, '_>, info: &StmtInfo<'_>, new: &Var, class: &HashSet<Var>) -> Attempt {
+fn dead(
+    draft: &Draft<'_, '_>,
+    info: &StmtInfo<'_>,
+    new: &Var,
+    (class, since): (&HashSet<Var>, Moment),
+) -> Attempt {
     let index = draft.index();
     let around: Vec<&BodyInfo<'_>> = index
         .around(info.body)
@@ -228,7 +234,8 @@ fn dead(draft: &Draft<'_, '_>, info: &StmtInfo<'_>, new: &Var, class: &HashSet<V
             continue;
         }
         let bound = index.bound.get(&var).copied().unwrap_or(0);
-        if bound > info.start {
+        // What was there before the block was made is in another one, whatever the blocks of other iterations were.
+        if bound > info.start || bound < since {
             continue;
         }
         let uses = || index.uses.get(&var).into_iter().flatten().copied();
@@ -264,6 +271,34 @@ fn dead(draft: &Draft<'_, '_>, info: &StmtInfo<'_>, new: &Var, class: &HashSet<V
         }
     }
     Ok(proofs)
+}
+
+/// The moment before which nothing that a block may be was made: `loop (b = replicate n x) for i < n do b with [i] = a[i]` inside
+/// a loop that carries `a` makes the memory of `b` in every iteration, after `a` was bound.
+fn made_since(draft: &Draft<'_, '_>, block: &Var) -> Moment {
+    let (mut since, mut seen, mut left) = (Moment::MAX, HashSet::new(), vec![block]);
+    while let Some(block) = left.pop() {
+        if !seen.insert(block) {
+            continue;
+        }
+        since = since.min(match (draft.alloc(block), draft.item(block)) {
+            (Some((_, made)), _) => made.start,
+            (None, Some((item, binder))) if !item.given.is_empty() => {
+                let mut made = Moment::MAX;
+                for given in &item.given {
+                    match given {
+                        Given::Block(block) => left.push(block),
+                        Given::Alloc(_) => made = binder.start,
+                        Given::Integer(_) => {}
+                    }
+                }
+                made
+            }
+            // A caller's, or one that a call gives.
+            (None, _) => 0,
+        });
+    }
+    since
 }
 
 /// Whether a moment is in a branch that is taken only where the update is not made.
