@@ -32,19 +32,13 @@ pub(crate) struct Saved {
     pub(crate) ty: ScalarType,
 }
 
-/// The buffers of a chain's body that more than one phase uses.
+/// The buffers of a chain's body that more than one phase has to do with.
 pub(crate) fn shared_buffers(body: &[Stmt]) -> HashSet<Name> {
     let phases = fission(body, &mut |_| Some(())).unwrap_or_default();
     let touched: Vec<Touched> = phases.parts.iter().map(Touched::of).collect();
     let declared = touched.iter().flat_map(|part| &part.declared);
     declared
-        .filter(|name| {
-            touched
-                .iter()
-                .filter(|part| part.cells.contains_key(*name))
-                .count()
-                > 1
-        })
+        .filter(|name| touched.iter().filter(|part| part.mentions(name)).count() > 1)
         .cloned()
         .collect()
 }

@@ -272,7 +272,8 @@ impl Follow<'_> {
                 let Kind::Block(element) = item.kind else {
                     continue;
                 };
-                if item.given.is_empty() {
+                // Of a `case` with one arm, what is made there is not known outside.
+                if item.given.len() < 2 {
                     self.root(&item.var, Root::Other);
                 }
                 for (end, given) in item.given.iter().enumerate() {

@@ -23,6 +23,7 @@ use almach_core::{
     Atom, Body, DataId, Dim, Exp, InPlace, Lambda, Op, Pattern, Program, Recursive, Size, Stmt, Type, Var,
 };
 use almach_prim::Prim;
+use almach_value::{BinOp, ScalarType};
 use std::collections::{HashMap, HashSet};
 
 pub const PASS: Pass = Pass {
@@ -122,7 +123,7 @@ impl Cse {
         if !self.may_be_shared(&stmt.exp) || self.makes_cells(stmt) {
             return false;
         }
-        let key = key(&stmt.exp);
+        let key = self.size_key(stmt).unwrap_or_else(|| key(&stmt.exp));
         match self.seen.get(&key) {
             Some(before)
                 if before.context.len() == stmt.pattern.context.len()
@@ -144,6 +145,18 @@ impl Cse {
                 false
             }
         }
+    }
+
+    /// Numbers that are sums and products of others are compared as sizes are: `n + n` is `n * 2`.
+    fn size_key(&self, stmt: &Stmt) -> Option<String> {
+        let (Exp::Binary(BinOp::Add | BinOp::Sub | BinOp::Mul, ..), [value]) =
+            (&stmt.exp, stmt.pattern.values.as_slice())
+        else {
+            return None;
+        };
+        let own = Size::var(value.var.clone());
+        let size = self.facts.env.normalise_size(&own);
+        (value.ty == Type::Scalar(ScalarType::I64) && size != own).then(|| format!("size {size}"))
     }
 
     /// Whether a statement may make cells of a recursive type: those of two evaluations are different nodes. (A constructor
