@@ -421,12 +421,12 @@ impl Follow<'_> {
         if stmt.pattern.values.iter().any(|value| holds_elsewhere(&value.ty)) {
             return true;
         }
-        if is_computed(&stmt.exp) || self.builds_in_place(stmt) {
-            return false;
-        }
         // The plan copies a part, even where others are in place.
         if is_concat(stmt) {
-            return true;
+            return !self.builds_in_place(stmt);
+        }
+        if is_computed(&stmt.exp) {
+            return false;
         }
         // A view here that the plan copies.
         let used = almach_core::visit::Vars::of_exp(&stmt.exp);
