@@ -8,7 +8,7 @@
 //! An array that alone tells a size which is needed stays.
 
 use almach_core::visit::{Walk, WalkMut, walk_exp, walk_exp_mut, walk_function_mut};
-use almach_core::{Atom, Exp, FunId, Function, Param, Program, Type, Var};
+use almach_core::{Atom, Dim, Exp, FunId, Function, Param, Program, Type, Var};
 use std::collections::HashSet;
 
 pub fn run(program: &mut Program) {
@@ -72,7 +72,12 @@ fn live(program: &Program, entries: &HashSet<FunId>, uses: Vec<Uses>) -> Vec<Has
                 }
             }
             for size in &function.context {
-                let tells = |param: &&Param| mentions(&param.ty, size);
+                // An array of that size also says that it is not negative.
+                let is_plain = function.params.iter().any(|param| has_dimension(&param.ty, size));
+                let tells = |param: &&Param| match is_plain {
+                    true => has_dimension(&param.ty, size),
+                    false => mentions(&param.ty, size),
+                };
                 let mut telling = function.params.iter().filter(tells);
                 if vars.contains(size)
                     && let Some(first) = telling.clone().next()
@@ -86,6 +91,12 @@ fn live(program: &Program, entries: &HashSet<FunId>, uses: Vec<Uses>) -> Vec<Has
             return live;
         }
     }
+}
+
+fn has_dimension(ty: &Type, size: &Var) -> bool {
+    let mut found = false;
+    ty.for_each_dim(&mut |dim| found |= matches!(dim, Dim::Size(dim) if dim.as_var() == Some(size)));
+    found
 }
 
 fn mentions(ty: &Type, size: &Var) -> bool {
