@@ -42,6 +42,11 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
+    /// Elements that are worth lanes.
+    pub(crate) fn shortest(&self) -> i64 {
+        2 * self.lanes
+    }
+
     fn width(&self) -> i64 {
         self.lanes * self.accumulators
     }
