@@ -21,19 +21,21 @@ use crate::in_place::allocated;
 use crate::tidy::Reads;
 use almach_base::Name;
 use almach_imp::{Index, Proc, Stmt};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 pub(crate) fn turns(proc: &mut Proc) {
     let mut sizes = HashMap::new();
     allocated(&proc.body, &mut sizes);
-    let mut pairs = Vec::new();
-    swapped(&proc.body, &mut pairs);
-    pairs.retain(|(state, next)| {
+    let mut found = Found::default();
+    found.block(&proc.body);
+    let Found { swapped, copied } = found;
+    let is_turn = |(state, next): &(Name, Name)| {
         let same = sizes
             .get(state)
             .is_some_and(|size| size.is_some() && Some(size) == sizes.get(next));
-        same && is_only_written(&proc.body, next, state)
-    });
+        same && swapped.contains(&(state.clone(), next.clone())) && is_only_written(&proc.body, next, state)
+    };
+    let pairs: Vec<(Name, Name)> = copied.into_iter().filter(is_turn).collect();
     for (state, next) in pairs {
         if let Some(Some(size)) = sizes.get(&state) {
             let turn = Turn {
@@ -46,17 +48,36 @@ pub(crate) fn turns(proc: &mut Proc) {
     }
 }
 
-/// The buffers that statements swap, both ways.
-fn swapped(stmts: &[Stmt], pairs: &mut Vec<(Name, Name)>) {
-    for stmt in stmts {
-        if let Stmt::Swap(a, b) = stmt {
-            for pair in [(a.clone(), b.clone()), (b.clone(), a.clone())] {
-                if !pairs.contains(&pair) {
-                    pairs.push(pair);
+/// Pairs of buffers.
+#[derive(Default)]
+struct Found {
+    /// Those that statements swap, both ways.
+    swapped: HashSet<(Name, Name)>,
+    /// Those that are copied from their first cells, from the first one to the second one.
+    copied: BTreeSet<(Name, Name)>,
+}
+
+impl Found {
+    fn block(&mut self, stmts: &[Stmt]) {
+        for stmt in stmts {
+            match stmt {
+                Stmt::Swap(a, b) => {
+                    self.swapped.insert((a.clone(), b.clone()));
+                    self.swapped.insert((b.clone(), a.clone()));
                 }
+                Stmt::Copy {
+                    to,
+                    to_index,
+                    from,
+                    from_index,
+                    ..
+                } if to_index.is_zero() && from_index.is_zero() => {
+                    self.copied.insert((from.clone(), to.clone()));
+                }
+                _ => {}
             }
+            stmt.blocks().into_iter().for_each(|block| self.block(block));
         }
-        stmt.blocks().into_iter().for_each(|block| swapped(block, pairs));
     }
 }
 
@@ -97,6 +118,9 @@ impl Turn<'_> {
 
     fn block(&self, stmts: &mut [Stmt]) {
         for at in 0..stmts.len() {
+            if !matches!(stmts.get(at), Some(Stmt::If { .. })) {
+                continue;
+            }
             let later = stmts.get(at + 1..).unwrap_or(&[]);
             let then_swapped = later
                 .iter()
