@@ -90,7 +90,9 @@ impl Translator<'_> {
             context: Vec::new(),
             ..body.clone()
         };
+        // Several arrays would be parts of the one place, which the combinator could not be given as several.
         Ok(computes
+            && last.pattern.values.len() == 1
             && last.pattern.context.is_empty()
             && self.is_tail(&sizes_only, last)
             && holds.pool_count() == 0
