@@ -42,11 +42,6 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Elements that are worth lanes.
-    pub(crate) fn shortest(&self) -> i64 {
-        2 * self.lanes
-    }
-
     fn width(&self) -> i64 {
         self.lanes * self.accumulators
     }

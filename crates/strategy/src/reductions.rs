@@ -102,7 +102,7 @@ impl Chooser {
         let reduction = self.described(stmt, op, function, initial, producers, element, around)?;
         let result = match self.chunk_size(&reduction, &source, around) {
             Some(size) => self.chunked(&reduction, initial, &source, size)?,
-            None => self.reduced_at_any_size(&reduction, initial, &source)?,
+            None => self.reduced(&reduction, initial, &source)?,
         };
         self.builder
             .push(stmt.pattern.clone(), Exp::Atom(result), stmt.span);
@@ -295,36 +295,6 @@ impl Chooser {
             Some(shape) => self.on_lanes(reduction, Some(start), array, shape),
             None => self.fold(reduction, start, array),
         }
-    }
-
-    /// The same, where the array may be short for all that is known: then lanes would be filled and combined for a few elements, and
-    /// it is reduced in order.
-    fn reduced_at_any_size(&mut self, reduction: &Reduction, start: &Atom, array: &Atom) -> Typed<Atom> {
-        let span = reduction.span;
-        let size = self.array_type(array).and_then(|(size, _)| size.as_constant());
-        let Some(shape) = self.lanes(reduction, array) else {
-            return self.fold(reduction, start, array);
-        };
-        if size.is_some() {
-            return self.on_lanes(reduction, Some(start), array, shape);
-        }
-        let n = self.builder.length(array, span)?;
-        let short = self.arithmetic(BinOp::Lt, n, int(shape.shortest()), "short", span)?;
-        let then = self.block(|this| this.fold(reduction, start, array))?;
-        let otherwise = self.block(|this| this.on_lanes(reduction, Some(start), array, shape))?;
-        let either = Exp::If {
-            condition: short,
-            then,
-            otherwise,
-            result: ResultType::one(reduction.state.clone()),
-        };
-        self.bind(either, "acc", span)
-    }
-
-    fn block(&mut self, inside: impl FnOnce(&mut Self) -> Typed<Atom>) -> Typed<Body> {
-        self.builder.enter();
-        let value = inside(self)?;
-        Ok(self.builder.leave(Vec::new(), vec![value]))
     }
 
     /// `reduceSeq` of the reduction's step.
