@@ -80,6 +80,19 @@ enum Gives<'t> {
     Anything,
 }
 
+/// Where `pad` puts something.
+#[derive(Clone, Copy)]
+enum Side {
+    Before,
+    After,
+}
+
+fn has_rows_of_own_sizes(ty: &Type) -> bool {
+    let mut found = false;
+    ty.for_each_dim(&mut |dim| found |= *dim == Dim::Jagged);
+    found
+}
+
 /// The type of an accumulator whose outermost sizes may change from step to step.
 struct State {
     context: Vec<Var>,
@@ -165,10 +178,32 @@ impl<'a> Elaborator<'a> {
                 let (_, element) = self.array_type(array, span)?;
                 let own = self.type_of(value, span)?;
                 *value = self.coerce(value.clone(), &accepted(&own, &element), span)?;
+                if has_rows_of_own_sizes(&element) {
+                    return self.padded_rows(atoms, annotation, span).map(Static::Dynamic);
+                }
             }
             _ => {}
         }
         self.emit_op(prim, annotation, atoms, span).map(Static::Dynamic)
+    }
+
+    /// `pad` of rows of their own sizes: the row on either side has a size of its own as well, and is one of them as part of an array.
+    fn padded_rows(&mut self, atoms: Vec<Atom>, annotation: Annotation, span: Span) -> Res<Atom> {
+        let [left, right, row, array] = <[Atom; 4]>::try_from(atoms)
+            .map_err(|_| bug(span, "`pad` takes two numbers, an element and an array"))?;
+        let (_, element) = self.array_type(&array, span)?;
+        let mut padded = array;
+        for (count, side) in [(left, Side::Before), (right, Side::After)] {
+            let rows = self.emit_op(Prim::Replicate, Annotation::NONE, vec![count, row.clone()], span)?;
+            let (size, _) = self.array_type(&rows, span)?;
+            let rows = self.coerce(rows, &Type::array(size, element.clone()), span)?;
+            let parts = match side {
+                Side::Before => vec![rows, padded],
+                Side::After => vec![padded, rows],
+            };
+            padded = self.emit_op(Prim::Concat, annotation, parts, span)?;
+        }
+        Ok(padded)
     }
 
     /// The array with its outermost dimension of this size.

@@ -114,12 +114,14 @@ impl Live<'_> {
     }
 
     /// Whether a number that is still used is the size of this array, and may be negative: `length (iota n)` has become
-    /// `n`, and is an error where that is negative.
+    /// `n`, and is an error where that is negative. A size that is a negative number is an error, whatever was
+    /// made of it: `concat (replicate (-1) x) [y]` has the size 0, and may be gone.
     fn vouches_for_size(&self, exp: &Exp) -> bool {
         match exp {
             Exp::Op(op) if matches!(op.prim, Prim::Iota | Prim::Replicate) => match op.args.first() {
                 Some(Atom::Var(size)) => self.vars.contains(size) && !self.sizes.contains(size),
-                Some(Atom::Const(_)) | None => false,
+                Some(Atom::Const(size)) => size.as_integer().is_some_and(|size| size < 0),
+                None => false,
             },
             _ => false,
         }

@@ -10,6 +10,7 @@ pub mod copy_propagation;
 pub mod cse;
 pub mod dead_code;
 pub mod facts;
+pub mod flattening;
 pub mod forwarding;
 pub mod fusion;
 pub mod hoisting;

@@ -1,8 +1,9 @@
 //! Every pipeline of rewrites, in the order its passes run. Read this first.
 
 use crate::{
-    Pass, constant_folding, copy_propagation, cse, dead_code, forwarding, fusion, hoisting, horizontal,
-    inlining, known_results, normal_sizes, short_circuits, size_checks, split_results, tail_calls, views,
+    Pass, constant_folding, copy_propagation, cse, dead_code, flattening, forwarding, fusion, hoisting,
+    horizontal, inlining, known_results, normal_sizes, short_circuits, size_checks, split_results,
+    tail_calls, views,
 };
 
 /// Leaves a program small: what other passes leave behind is cleaned up here.
@@ -49,6 +50,10 @@ pub const STANDARD: &[&Pass] = &[
     &cse::PASS,
     // Equal arguments became one, which may let more fuse.
     &dead_code::PASS,
+    // What could be fused inside of rows has been; what they become may fuse with what is around.
+    &flattening::PASS,
+    &cse::PASS,
+    &dead_code::PASS,
     &size_checks::PASS,
     &fusion::PASS,
     &copy_propagation::PASS,
@@ -92,6 +97,7 @@ pub const ALL: &[&Pass] = &[
     &cse::PASS,
     &size_checks::PASS,
     &fusion::PASS,
+    &flattening::PASS,
     &horizontal::PASS,
     &forwarding::PASS,
     &hoisting::PASS,

@@ -3,9 +3,9 @@
 //! ```text
 //! fun gcd (a: i32, b: i32): i32 =                fun gcd (a: i32, b: i32): i32 =
 //!   let done: bool = b == 0i32                     let <go, x, y, r> = loop (go: bool = true, x: i32 = a, y: i32 = b,
-//!   let r: i32 = if done: i32 then a                                         r: i32 = 0i32) while go do
+//!   let r: i32 = if done: i32 then 2 * a                                     r: i32 = 0i32) while go do
 //!     else                                     =>      let done: bool = y == 0i32
-//!       let m: i32 = a % b                             let <…> = if done: <bool, i32, i32, i32> then <false, x, y, x>
+//!       let m: i32 = a % b                             let <…> = if done: <bool, i32, i32, i32> then <false, x, y, 2 * x>
 //!       let t: i32 = gcd (b, m)                          else let m: i32 = x % y in <true, y, m, r>
 //!       in t                                           in <…>
 //!   in r                                           in r
@@ -13,7 +13,8 @@
 //!
 //! The loop's state: whether to go on, the parameters that change, and the result, which means nothing until the last
 //! iteration. Its first value is made up: a zero, an empty array, a parameter of the same type; where there
-//! is nothing to make up the function stays recursive. Calls that are not in tail position stay calls.
+//! is nothing to make up the function stays recursive. A result that is one of the parameters wherever the function ends is no state of its own: it
+//! is that parameter after the loop. Calls that are not in tail position stay calls.
 //!
 //! Removes: calls of a function by itself in tail position. Introduces: `loop … while`. Guarantees: the same
 //! operations run in the same order.
@@ -85,6 +86,24 @@ fn tail_calls<'b>(id: FunId, body: &'b Body, found: &mut Vec<(&'b [Atom], &'b [A
     }
 }
 
+/// What a function gives where it ends without calling itself.
+fn ends<'b>(id: FunId, body: &'b Body, found: &mut Vec<&'b [Atom]>) {
+    let mut calls = Vec::new();
+    tail_calls(id, body, &mut calls);
+    match body.stmts.last().map(|last| &last.exp) {
+        Some(Exp::Call { .. }) if !calls.is_empty() => {}
+        Some(Exp::If { then, otherwise, .. }) if !calls.is_empty() => {
+            ends(id, then, found);
+            ends(id, otherwise, found);
+        }
+        Some(Exp::Case { arms, default, .. }) if !calls.is_empty() => {
+            let bodies = arms.iter().map(|arm| &arm.body).chain(default);
+            bodies.for_each(|body| ends(id, body, found));
+        }
+        _ => found.push(&body.values),
+    }
+}
+
 /// The last statement, where the body gives exactly what it binds.
 fn last_in_tail_position(body: &Body) -> Option<&Stmt> {
     let last = body.stmts.last()?;
@@ -103,12 +122,29 @@ fn last_in_tail_position(body: &Body) -> Option<&Stmt> {
     gives_all.then_some(last)
 }
 
+/// For each result of a function, the parameter that it is wherever the function ends.
+fn given(id: FunId, function: &Function) -> Vec<Option<Var>> {
+    let mut all = Vec::new();
+    ends(id, &function.body, &mut all);
+    let at = |(number, ty): (usize, &Type)| {
+        let mut params = function.params.iter();
+        let is_given = |param: &&Param| {
+            let is = |end: &&[Atom]| matches!(end.get(number), Some(Atom::Var(var)) if *var == param.var);
+            param.ty == *ty && !all.is_empty() && all.iter().all(is)
+        };
+        params.find(is_given).map(|param| param.var.clone())
+    };
+    function.result.types.iter().enumerate().map(at).collect()
+}
+
 /// Which parameters change from call to call.
 struct Plan {
     id: FunId,
     /// By position in the function's context and parameters.
     context: Vec<usize>,
     params: Vec<usize>,
+    /// For each result, the parameter that it is wherever the function ends.
+    given: Vec<Option<Var>>,
 }
 
 impl Plan {
@@ -136,7 +172,18 @@ impl Plan {
                 !passed_on || param.ty.mentions(&changes)
             })
             .collect();
-        Plan { id, context, params }
+        Plan {
+            id,
+            context,
+            params,
+            given: given(id, function),
+        }
+    }
+
+    /// Those of as many things as there are results that belong to states of the loop.
+    fn own<T>(&self, all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
+        let both = all.into_iter().zip(&self.given);
+        both.filter(|(_, given)| given.is_none()).map(|(one, _)| one)
     }
 
     /// A first value for every result; none where there is none, or where a type depends on a parameter that changes.
@@ -157,9 +204,12 @@ impl Plan {
             return None;
         }
         let mut initial = Vec::with_capacity(function.result.types.len());
-        for ty in &function.result.types {
+        for (ty, given) in function.result.types.iter().zip(&self.given) {
             if ty.mentions(&|var| changing_param(var) || changing_size(var)) {
                 return None;
+            }
+            if given.is_some() {
+                continue;
             }
             // Sizes of the result's own start at zero.
             let own = |var: &Var| function.result.context.contains(var).then(Size::zero);
@@ -186,7 +236,7 @@ impl Plan {
             supply,
         };
         rewriter.body(&mut body);
-        let result = state.results_after(supply);
+        let result = state.results_after(self, function, supply);
         let looped = state.looped(self, function, initial, body);
         stmts.push(Stmt {
             pattern: result.pattern,
@@ -248,7 +298,7 @@ impl State {
         for param in &mut params {
             param.ty = renamed.of_type(&param.ty);
         }
-        let results = function.result.types.iter().map(|ty| Param {
+        let results = plan.own(&function.result.types).map(|ty| Param {
             var: supply.fresh("result"),
             ty: result_names.of_type(ty),
         });
@@ -301,13 +351,25 @@ impl State {
         }
     }
 
-    fn results_after(&self, supply: &mut Supply) -> After {
+    fn results_after(&self, plan: &Plan, function: &Function, supply: &mut Supply) -> After {
         let pattern = self.pattern(supply);
         let context = pattern.context.iter().skip(self.own_sizes);
-        let values = pattern.values.iter().skip(1 + self.params.len());
+        let (params, results) = pattern.values.split_at(1 + self.params.len());
+        let mut results = results.iter().map(|value| value.var.clone());
+        // A parameter that does not change is not among the loop's.
+        let after = |given: &Var| {
+            let changing = plan.params.iter().filter_map(|at| function.params.get(*at));
+            let mut all = changing.zip(params.iter().skip(1));
+            let found = all.find(|(param, _)| param.var == *given);
+            found.map_or_else(|| given.clone(), |(_, value)| value.var.clone())
+        };
+        let values = plan.given.iter().filter_map(|given| match given {
+            Some(given) => Some(after(given)),
+            None => results.next(),
+        });
         After {
             context: context.cloned().map(Atom::Var).collect(),
-            values: values.map(|value| Atom::Var(value.var.clone())).collect(),
+            values: values.map(Atom::Var).collect(),
             pattern,
         }
     }
@@ -444,7 +506,7 @@ impl Rewriter<'_> {
         let values = std::mem::take(&mut body.values);
         body.values = std::iter::once(Atom::Const(Scalar::Bool(false)))
             .chain(self.state.params.iter().map(|param| Atom::Var(param.var.clone())))
-            .chain(values)
+            .chain(self.plan.own(values))
             .collect();
     }
 }

@@ -194,7 +194,12 @@ impl Views {
         }
     }
 
+    /// Whether the array has no elements, and making it is no error. (Parts of opposite sizes, one of them negative, make
+    /// a size of 0 too.)
     fn is_empty(&self, array: &Atom) -> bool {
+        if let Some(Known::Op(Prim::Concat | Prim::Pad, _)) = self.made_by(array) {
+            return false;
+        }
         match self.facts.env.atom_type(array) {
             Ok(Type::Array(almach_core::Dim::Size(size), _)) => size.is_zero(),
             _ => false,

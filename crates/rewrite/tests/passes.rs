@@ -493,15 +493,15 @@ fn tail_calls_become_loops() {
            in r",
         expect![[r#"
             fun gcd (a: i32, b: i32): i32 =
-              let <go_14: bool, a_15: i32, b_16: i32, result_17: i32> = loop (go: bool = true, a_6: i32 = a, b_7: i32 = b, result: i32 = 0i32) while go
+              let <go_12: bool, a_13: i32, b_14: i32> = loop (go: bool = true, a_6: i32 = a, b_7: i32 = b) while go
               do
                 let done: bool = b_7 == 0i32
-                let <go_10: bool, a_11: i32, b_12: i32, result_13: i32> = if done: <bool, i32, i32, i32> then <false, a_6, b_7, a_6>
+                let <go_9: bool, a_10: i32, b_11: i32> = if done: <bool, i32, i32> then <false, a_6, b_7>
                 else
                   let m: i32 = a_6 % b_7
-                  in <true, b_7, m, result>
-                in <go_10, a_11, b_12, result_13>
-              in result_17
+                  in <true, b_7, m>
+                in <go_9, a_10, b_11>
+              in a_13
         "#]],
     );
     rewritten(
@@ -802,5 +802,95 @@ fn products_do_not_fuse_with_each_other() {
                in s) cs
              in r) ab
            in abc",
+    );
+}
+
+#[test]
+fn maps_and_filters_of_rows_are_flattened() {
+    rewritten(
+        &["flattening"],
+        "fun f {n} (xss: [n][?]i32, c: i32): [n][?]i32 =
+           let yss: [n][?]i32 = map (\\{k} (row: [k]i32): {m} [m]i32 ->
+             let ys: [k]i32 = map (\\(x: i32): i32 -> let y: i32 = x + c in y) row
+             in {k} ys) xss
+           let zss: [n][?]i32 = map (\\{k} (row: [k]i32): {m} [m]i32 ->
+             let {t} ys: [t]i32 = filter (\\(x: i32): bool -> let y: bool = x < c in y) row
+             in {t} ys) yss
+           in zss",
+        expect![[r#"
+            fun f {n} (xss: [n][?]i32, c: i32): [n][?]i32 =
+              let {total} flat: [total]i32 = flatten xss
+              let offsets: [n + 1]i64 = segments xss
+              let made: [total]i32 = map (\(x: i32): i32 ->
+                let y: i32 = x + c
+                in y) flat
+              let yss: [n][?]i32 = unflatten offsets made
+              let counts: [n]i64 = map (\{rows} (row: [rows]i32): i64 ->
+                let ones: [rows]i64 = map (\(x_24: i32): i64 ->
+                  let y_25: bool = x_24 < c
+                  let one: i64 = i64 y_25
+                  in one) row
+                let count: i64 = reduce (\(a: i64, b: i64): i64 ->
+                  let sum_29: i64 = a + b
+                  in sum_29) 0i64 ones
+                in count) yss
+              let ends: [n]i64 = scan (\(a_33: i64, b_34: i64): i64 ->
+                let sum_35: i64 = a_33 + b_34
+                in sum_35) 0i64 counts
+              let none: [1]i64 = array i64 [0i64]
+              let offsets_38: [n + 1]i64 = concat none ends
+              let {taken} kept: [taken]i32 = filter (\(x_16: i32): bool ->
+                let y_17: bool = x_16 < c
+                in y_17) made
+              let zss: [n][?]i32 = unflatten offsets_38 kept
+              in zss
+        "#]],
+    );
+    rewritten(
+        &["flattening"],
+        "fun f {n} (xsss: [n][?][?]i32): [n][?][?]i32 =
+           let yss: [n][?][?]i32 = map (\\{k} (xss: [k][?]i32): {m} [m][?]i32 ->
+             let ys: [k][?]i32 = map (\\{l} (row: [l]i32): {j} [j]i32 ->
+               let zs: [l]i32 = map (\\(x: i32): i32 -> let y: i32 = x + 1i32 in y) row
+               in {l} zs) xss
+             in {k} ys) xsss
+           in yss",
+        expect![[r#"
+            fun f {n} (xsss: [n][?][?]i32): [n][?][?]i32 =
+              let {total} flat: [total][?]i32 = flatten xsss
+              let offsets: [n + 1]i64 = segments xsss
+              let {total_17} flat_18: [total_17]i32 = flatten flat
+              let offsets_19: [total + 1]i64 = segments flat
+              let made: [total_17]i32 = map (\(x: i32): i32 ->
+                let y: i32 = x + 1i32
+                in y) flat_18
+              let made_16: [total][?]i32 = unflatten offsets_19 made
+              let yss: [n][?][?]i32 = unflatten offsets made_16
+              in yss
+        "#]],
+    );
+}
+
+#[test]
+fn rows_that_functions_look_at_stay() {
+    unchanged(
+        &["flattening"],
+        "fun f {n} (xss: [n][?]i64): [n][?]i64 =
+           let yss: [n][?]i64 = map (\\{k} (row: [k]i64): {m} [m]i64 ->
+             let ys: [k]i64 = map (\\(x: i64): i64 -> let y: i64 = x + k in y) row
+             in {k} ys) xss
+           in yss",
+    );
+    // Division may fail, and would be asked first for all rows.
+    unchanged(
+        &["flattening"],
+        "fun f {n} (xss: [n][?]i64, c: i64): [n][?]i64 =
+           let yss: [n][?]i64 = map (\\{k} (row: [k]i64): {m} [m]i64 ->
+             let {t} ys: [t]i64 = filter (\\(x: i64): bool ->
+               let y: i64 = c / x
+               let z: bool = y < 2i64
+               in z) row
+             in {t} ys) xss
+           in yss",
     );
 }

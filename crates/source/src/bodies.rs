@@ -75,6 +75,14 @@ impl Printer<'_> {
             .collect();
         put!(out, "let {} = ", several(&names));
         self.exp(&stmt.exp, &stmt.pattern, out);
+        let writing = Writing {
+            hidden: &|var| stmt.pattern.context.contains(var),
+            unnamed: Unnamed::Inferred,
+        };
+        let said = self.uses.said_type(stmt);
+        if let Some(ty) = said.and_then(|ty| self.ty(ty, None, &writing)) {
+            put!(out, " :> {ty}");
+        }
         out.push('\n');
         for line in self.size_names(&stmt.pattern.context, &stmt.pattern.values) {
             put!(out, "{line}\n");

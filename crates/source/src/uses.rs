@@ -2,14 +2,18 @@
 //! have.
 
 use almach_core::{
-    Arm, Atom, Body, Exp, Function, Lambda, Loop, LoopForm, Param, Program, SlicePart, Type, Var,
+    Arm, Atom, Body, Dim, Exp, Function, Lambda, Loop, LoopForm, Param, Program, SlicePart, Stmt, Type, Var,
 };
+use almach_prim::Prim;
+use almach_value::BinOp;
 use std::collections::{HashMap, HashSet};
 
 #[derive(Default)]
 pub(crate) struct Uses {
     used: HashSet<Var>,
     types: HashMap<Var, Type>,
+    /// Numbers that are computed with divisions.
+    quotients: HashSet<Var>,
 }
 
 /// Whether the source writes the type of a loop's state: it holds arrays whose sizes no iteration changes, which inference might
@@ -65,9 +69,54 @@ impl Uses {
         });
     }
 
+    /// The type that the source writes after an array, whose size Core knows to be less of a formula than the number that was
+    /// given for it: `(2*k + 1)/2` is `k` where `k` is not negative, which the type checker may not know.
+    pub fn said_type<'s>(&self, stmt: &'s Stmt) -> Option<&'s Type> {
+        let [value] = stmt.pattern.values.as_slice() else {
+            return None;
+        };
+        // A number that is a size of the array as it is says enough.
+        let mut is_size = HashSet::new();
+        let mut has_quotients = false;
+        value.ty.for_each_dim(&mut |dim| {
+            if let Dim::Size(size) = dim {
+                is_size.extend(size.as_var());
+                has_quotients |= size.has_quotients();
+            }
+        });
+        let is_quotient = |atom: &Atom| matches!(atom, Atom::Var(var) if self.quotients.contains(var) && !is_size.contains(var));
+        let given = match &stmt.exp {
+            Exp::Slice { parts, .. } => parts
+                .iter()
+                .any(|part| matches!(part, SlicePart::Slice { count, .. } if is_quotient(count))),
+            Exp::Op(op) if matches!(op.prim, Prim::Iota | Prim::Replicate) => {
+                op.args.first().is_some_and(is_quotient)
+            }
+            _ => false,
+        };
+        (given && !has_quotients).then_some(&value.ty)
+    }
+
+    fn note_quotient(&mut self, stmt: &Stmt) {
+        let Exp::Binary(op, a, b) = &stmt.exp else {
+            return;
+        };
+        let of_one = [a, b]
+            .into_iter()
+            .any(|atom| matches!(atom, Atom::Var(var) if self.quotients.contains(var)));
+        if *op == BinOp::Div || of_one {
+            let values = stmt.pattern.values.iter();
+            self.quotients.extend(values.map(|value| value.var.clone()));
+        }
+    }
+
     /// Contexts are implicit in the source, so they are no uses.
     fn body(&mut self, body: &Body) {
         for stmt in &body.stmts {
+            self.note_quotient(stmt);
+            if let Some(ty) = self.said_type(stmt) {
+                self.ty(ty);
+            }
             self.exp(&stmt.exp);
             self.params(&stmt.pattern.values);
         }

@@ -32,10 +32,13 @@ impl Supply {
     pub fn fresh(&mut self, name: impl Into<Name>) -> Var {
         let id = self.next;
         self.next += 1;
-        Var {
-            id,
-            name: name.into(),
-        }
+        // Names that the type checker makes start with a blank, so that none is the user's. Here numbers tell variables apart.
+        let name = name.into();
+        let name = match name.strip_prefix(' ') {
+            Some(rest) => Name::from(rest),
+            None => name,
+        };
+        Var { id, name }
     }
 
     /// A new variable with the name of another.

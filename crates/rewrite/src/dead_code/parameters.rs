@@ -5,7 +5,7 @@
 //! => fun last (t: List, k: i64): i64 = … last (rest, k + 1) …
 //! ```
 //!
-//! An array that alone tells a size which is needed stays.
+//! An array that alone tells a size which is needed, or alone says that it is not negative, stays.
 
 use almach_core::visit::{Walk, WalkMut, walk_exp, walk_exp_mut, walk_function_mut};
 use almach_core::{Atom, Dim, Exp, FunId, Function, Param, Program, Type, Var};
@@ -71,12 +71,14 @@ fn live(program: &Program, entries: &HashSet<FunId>, uses: Vec<Uses>) -> Vec<Has
                         .for_each_size_var(&mut |size| grew |= vars.insert(size.clone()));
                 }
             }
-            for size in &function.context {
-                // An array of that size also says that it is not negative.
+            let numbers = function.params.iter().filter(|param| param.ty == Type::I64);
+            for size in function.context.iter().chain(numbers.map(|param| &param.var)) {
+                // An array of that size also says that it is not negative. A number that is passed is told by itself.
                 let is_plain = function.params.iter().any(|param| has_dimension(&param.ty, size));
+                let is_told = function.context.contains(size);
                 let tells = |param: &&Param| match is_plain {
                     true => has_dimension(&param.ty, size),
-                    false => mentions(&param.ty, size),
+                    false => is_told && mentions(&param.ty, size),
                 };
                 let mut telling = function.params.iter().filter(tells);
                 if vars.contains(size)

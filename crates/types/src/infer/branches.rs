@@ -4,7 +4,7 @@ use super::expr::boolean;
 use crate::checker::Checker;
 use crate::errors::{Cause, Why};
 use crate::solver::{Flavour, Place, VarKind};
-use crate::tree::{Arm, Dim, Expr, ExprKind, Size, Type};
+use crate::tree::{Arm, Dim, Expr, ExprKind, FunctionType, Size, Type};
 use crate::unify::{Mismatch, field};
 use almach_base::Span;
 use almach_syntax::ast;
@@ -145,6 +145,43 @@ impl Checker<'_> {
             }
             (Type::Data(c, xs), Type::Data(d, ys)) if c == d => {
                 Ok(Type::Data(*c, self.join_all(xs, ys, Place::Field, span)?))
+            }
+            (Type::Function(f), Type::Function(g)) if f.binder.is_none() && g.binder.is_none() => {
+                self.solver.unify(&g.param, &f.param)?;
+                Ok(Type::Function(Box::new(FunctionType {
+                    binder: None,
+                    param: f.param.clone(),
+                    result: self.join_results(&f.result, &g.result)?,
+                })))
+            }
+            _ => {
+                self.solver.unify(&y, &x)?;
+                Ok(x)
+            }
+        }
+    }
+
+    /// What one of two functions gives: arrays may differ in their outer size, which then every call has of its own.
+    fn join_results(&mut self, a: &Type, b: &Type) -> Result<Type, Mismatch> {
+        let (x, y) = (self.solver.head(a).clone(), self.solver.head(b).clone());
+        match (&x, &y) {
+            (Type::Array(d, s), Type::Array(e, t)) => {
+                self.solver.unify(t, s)?;
+                let dim = match (d, e) {
+                    (Dim::Size(n), Dim::Size(m))
+                        if self.solver.same_size(n, m)
+                            || (self.is_flexible(n) || self.is_flexible(m))
+                                && self.solver.equate(n, m).is_ok() =>
+                    {
+                        d.clone()
+                    }
+                    _ => Dim::Unknown,
+                };
+                Ok(Type::Array(dim, s.clone()))
+            }
+            (Type::Tuple(xs), Type::Tuple(ys)) if xs.len() == ys.len() => {
+                let parts = xs.iter().zip(ys).map(|(x, y)| self.join_results(x, y));
+                Ok(Type::Tuple(parts.collect::<Result<_, _>>()?))
             }
             _ => {
                 self.solver.unify(&y, &x)?;
