@@ -229,16 +229,16 @@ fn tail_calls_are_loops() {
           in (sum 0 n))",
         expect![[r#"
             fun main (n: i32): i32 =
-              let <go_36: bool, acc_37: i32, n_38: i32, result_39: i32> = loop (go: bool = true, acc: i32 = 0i32, n_27: i32 = n, result: i32 = 0i32) while go
+              let <go_31: bool, acc_32: i32, n_33: i32> = loop (go: bool = true, acc: i32 = 0i32, n_24: i32 = n) while go
               do
-                let t: bool = n_27 == 0i32
-                let <go_32: bool, acc_33: i32, n_34: i32, result_35: i32> = if t: <bool, i32, i32, i32> then <false, acc, n_27, acc>
+                let t: bool = n_24 == 0i32
+                let <go_28: bool, acc_29: i32, n_30: i32> = if t: <bool, i32, i32> then <false, acc, n_24>
                 else
-                  let t_30: i32 = acc + n_27
-                  let t_31: i32 = n_27 - 1i32
-                  in <true, t_30, t_31, result>
-                in <go_32, acc_33, n_34, result_35>
-              in result_39
+                  let t_26: i32 = acc + n_24
+                  let t_27: i32 = n_24 - 1i32
+                  in <true, t_26, t_27>
+                in <go_28, acc_29, n_30>
+              in acc_32
 
             entry main = main (n: i32): i32
         "#]],

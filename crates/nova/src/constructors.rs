@@ -17,6 +17,16 @@ pub enum Payload {
     Tuple(usize),
 }
 
+/// The constructors of the prelude, which a file may declare anew.
+pub const PRELUDE: [(&str, Payload); 6] = [
+    ("None", Payload::Unit),
+    ("Some", Payload::One),
+    ("Ok", Payload::One),
+    ("Err", Payload::One),
+    ("Nil", Payload::Unit),
+    ("Cons", Payload::Tuple(2)),
+];
+
 /// A constructor by the type of what it holds.
 pub fn declared(name: Ident, payload: TypeExpr, span: Span) -> (ConstructorDecl, Payload) {
     let (fields, payload) = match payload.kind {

@@ -1,7 +1,7 @@
 //! What the reader knows while it reads: the constructors of the file, which names hide them, how deep it is.
 
 use crate::codes;
-use crate::constructors::Payload;
+use crate::constructors::{PRELUDE, Payload};
 use crate::lexer::Kind;
 use crate::tree::{Tree, too_deep};
 use almach_base::{Code, Diagnostic, Name, Span};
@@ -40,7 +40,7 @@ impl<'s> Reader<'s> {
     pub fn new(errors: Errors) -> Reader<'s> {
         Reader {
             errors,
-            constructors: HashMap::new(),
+            constructors: HashMap::from(PRELUDE),
             bound: HashMap::new(),
             depth: 0,
             too_deep: false,

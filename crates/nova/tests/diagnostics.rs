@@ -76,7 +76,7 @@ const MISTAKES: &[(&str, &str)] = &[
         "arm_without_expression",
         "((x : T))\n(types (T : (+ (A : int))))\n(case x (A))\n",
     ),
-    ("arm_of_no_constructor", "((x : int))\n(case x (Some y y))\n"),
+    ("arm_of_no_constructor", "((x : int))\n(case x (Several y y))\n"),
     (
         "constructor_with_two_arguments",
         "((x : int))\n(types (T : (+ (A : (int, int)))))\n(A x x)\n",

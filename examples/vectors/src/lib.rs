@@ -13,34 +13,24 @@
 //! and vectors of them. Arithmetic, comparisons and most functions work on whole vectors; a number meets every element of a
 //! vector, and two vectors must have one length. `main`'s parameters are vectors of numbers, or numbers where they are written `k: number`.
 //!
-//! [`syntax`] reads text to a tree. [`compile`](compile::program) gives every expression a kind (a number, a vector of logicals, …), which
-//! decides where a `map` stands, and builds the program; functions are expanded where they are called.
+//! `syntax` reads text to a tree; `compile` builds the program from it and from the table `functions.txt`.
 
 mod compile;
 mod syntax;
 
 use std::ops::Range;
 
-/// What is defined in the language itself.
-const PRELUDE: &str = "
-    mean <- function(x) sum(x) / length(x)
-    var <- function(x) { d <- x - mean(x); sum(d * d) / (length(x) - 1) }
-    sd <- function(x) sqrt(var(x))
-    seq_along <- function(x) 1:length(x)
-";
-
-/// A message and the bytes it is about, or what is wanted.
+/// What is wanted, or a message and the bytes it is about.
 type Made<T> = Result<T, (String, Range<usize>)>;
 
-fn wrong<T>(message: impl Into<String>, place: Range<usize>) -> Made<T> {
-    Err((message.into(), place))
+fn wrong<T>(message: impl Into<String>, place: &Range<usize>) -> Made<T> {
+    Err((message.into(), place.clone()))
 }
 
 /// Compiles a program; `name` is what messages call it.
 pub fn compile(name: &str, text: &str) -> Result<almach::Program, String> {
-    let module = compile::program(name, &[PRELUDE, text].concat()).map_err(|(message, place)| {
-        let at = place.start.saturating_sub(PRELUDE.len());
-        let before = text.get(..at).unwrap_or(text);
+    let module = compile::program(name, text).map_err(|(message, place)| {
+        let before = &text[..place.start];
         let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
         format!("{name}:{}:{column}: {message}", before.matches('\n').count() + 1)
     })?;

@@ -1,103 +1,73 @@
-//! Text to a tree. As in R, nearly everything is a call: of an operator, of `if`, of `[`, of `<-`, and of `{` with what stands between braces.
+//! Text to a tree. As in R, nearly everything is a call, of an operator, of `if`, of `[`, of `<-`, or of `{` with what stands between braces.
 
 use crate::{Made, wrong};
 use std::ops::Range;
-use std::rc::Rc;
 
-/// An expression and the bytes it stands on.
+/// A name or a number, alone; an operator, or what a form starts with, and its operands. A call `f(x)` is `(` with `f` and `x`.
 pub struct Node {
-    pub kind: Kind,
+    pub head: String,
+    pub args: Vec<Node>,
     pub place: Range<usize>,
 }
 
-pub enum Kind {
-    Number(f64),
-    Name(String),
-    Call(Box<Node>, Vec<Node>),
-    Function(Rc<Function>),
-}
-
-pub struct Function {
-    pub params: Vec<Param>,
-    pub body: Node,
-}
-
-pub struct Param {
-    pub name: String,
-    /// `k: number`.
-    pub is_number: bool,
-}
-
 impl Node {
-    /// The name and the value of `name <- value`.
-    pub fn assignment(&self) -> Option<(&str, &Node)> {
-        match &self.kind {
-            Kind::Call(function, args) if function.name() == Some("<-") => Some((args[0].name()?, &args[1])),
-            _ => None,
-        }
-    }
-
-    fn name(&self) -> Option<&str> {
-        match &self.kind {
-            Kind::Name(name) => Some(name),
-            _ => None,
-        }
+    /// The operands of an operator or form.
+    pub fn of(&self, head: &str) -> Option<&[Node]> {
+        (self.head == head).then_some(&self.args)
     }
 }
 
-/// The longer ones first.
-const SYMBOLS: [&str; 26] = [
-    "<-", "<=", ">=", "==", "!=", "%%", "%*%", "(", ")", "{", "}", "[", "]", ",", ";", ":", "+", "-", "*",
-    "/", "^", "<", ">", "!", "&", "|",
+/// What is no word. The longer ones first.
+const SYMBOLS: &str = "<- <= >= == != %% %*% ( ) { } [ ] , ; : + - * / ^ < > ! & |";
+
+/// What goes on with an expression, loosest first.
+const LEVELS: [&str; 9] = [
+    "<-",
+    "|",
+    "&",
+    "== != < <= > >=",
+    "+ -",
+    "* / %% %*%",
+    ":",
+    "^",
+    "( [",
 ];
 
-/// Binary operators, loosest first, by strength.
-const LEVELS: [&str; 7] = ["<-", "|", "&", "== != < <= > >=", "+ -", "* / %% %*%", ":"];
+/// What a sign stands before.
+const POWERS: usize = 7;
 
 /// How deep expressions may nest.
 const DEPTH: usize = 200;
 
 /// What stands in a file.
 pub fn parse(text: &str) -> Made<Vec<Node>> {
-    let mut parser = Parser {
-        tokens: tokens(text)?,
+    let (mut tokens, mut at) = (Vec::new(), 0);
+    while tokens.last().is_none_or(|last: &Token<'_>| !last.text.is_empty()) {
+        let mut rest = text[at..].trim_start();
+        while rest.starts_with('#') {
+            rest = rest.find('\n').map_or("", |end| rest[end..].trim_start());
+        }
+        let symbol = SYMBOLS.split(' ').find(|symbol| rest.starts_with(symbol));
+        let token = &rest[..symbol.map_or_else(|| word(rest), str::len)];
+        let start = text.len() - rest.len();
+        if let (Some(first), true) = (rest.chars().next(), token.is_empty()) {
+            return wrong(format!("`{first}` means nothing here"), &(start..start));
+        }
+        let (starts_line, end) = (text[at..start].contains('\n'), start + token.len());
+        tokens.push(Token {
+            text: token,
+            place: start..end,
+            starts_line,
+        });
+        at = end;
+    }
+    Parser {
+        tokens,
         at: 0,
         depth: 0,
-        lines_end: true,
-    };
-    parser.sequence("")
-}
-
-/// A symbol, a name or a number; nothing at the end.
-struct Token<'t> {
-    text: &'t str,
-    place: Range<usize>,
-    starts_line: bool,
-}
-
-fn tokens(text: &str) -> Made<Vec<Token<'_>>> {
-    let (mut tokens, mut rest) = (Vec::new(), text);
-    loop {
-        let before = rest;
-        rest = rest.trim_start();
-        while rest.starts_with('#') {
-            rest = rest.find('\n').map_or("", |end| &rest[end..]).trim_start();
-        }
-        let gap = &before[..before.len() - rest.len()];
-        let symbol = SYMBOLS.into_iter().find(|symbol| rest.starts_with(symbol));
-        let length = symbol.map_or_else(|| word(rest), str::len);
-        let start = text.len() - rest.len();
-        tokens.push(Token {
-            text: &rest[..length],
-            place: start..start + length,
-            starts_line: gap.contains('\n'),
-        });
-        match (rest.chars().next(), length) {
-            (None, _) => return Ok(tokens),
-            (Some(first), 0) => return wrong(format!("`{first}` means nothing here"), start..start),
-            _ => rest = &rest[length..],
-        }
+        separator: ";",
     }
+    .list("", ";")
 }
 
 /// The length of the name or number that a text starts with. A number may have an exponent with a sign.
@@ -110,12 +80,19 @@ fn word(text: &str) -> usize {
     text.char_indices().find(ends).map_or(text.len(), |(at, _)| at)
 }
 
+/// A symbol, a name or a number; nothing at the end.
+struct Token<'t> {
+    text: &'t str,
+    place: Range<usize>,
+    starts_line: bool,
+}
+
 struct Parser<'t> {
     tokens: Vec<Token<'t>>,
     at: usize,
     depth: usize,
-    /// Whether an expression that could end at the end of a line does: not between round or square brackets.
-    lines_end: bool,
+    /// What separates the expressions around: where it is `;`, one that could end at the end of a line does.
+    separator: &'static str,
 }
 
 impl<'t> Parser<'t> {
@@ -129,159 +106,99 @@ impl<'t> Parser<'t> {
         found
     }
 
-    /// Eats what goes on with an expression.
-    fn eat_on(&mut self, text: &str) -> bool {
-        !(self.lines_end && self.next().starts_line) && self.eat(text)
-    }
-
-    fn wrong<T>(&self, message: impl Into<String>) -> Made<T> {
-        wrong(message, self.next().place.clone())
-    }
-
-    fn expect(&mut self, text: &str) -> Made<()> {
-        match self.eat(text) {
-            true => Ok(()),
-            false => self.wrong(format!("expected `{text}`")),
+    fn expect(&mut self, text: &str, message: &str) -> Made<()> {
+        if self.eat(text) {
+            Ok(())
+        } else {
+            wrong(message, &self.next().place)
         }
+    }
+
+    /// Expressions up to a bracket: on lines of their own or with `;` between them, or between commas.
+    fn list(&mut self, close: &str, separator: &'static str) -> Made<Vec<Node>> {
+        let (around, mut items) = (std::mem::replace(&mut self.separator, separator), Vec::new());
+        while self.next().text != close {
+            let separated = self.eat(separator);
+            match separator {
+                "," if !separated && !items.is_empty() => break,
+                ";" if separated => {}
+                _ => items.push(self.expr(0)?),
+            }
+        }
+        self.separator = around;
+        self.expect(close, &format!("expected `{close}`"))?;
+        Ok(items)
+    }
+
+    /// An expression of operators that bind at least so tightly.
+    fn expr(&mut self, least: usize) -> Made<Node> {
+        let start = self.next().place.start;
+        self.depth += 1;
+        let mut left = self.first()?;
+        loop {
+            let ends = self.separator == ";" && self.next().starts_line;
+            let head = self.next().text;
+            let level = LEVELS
+                .iter()
+                .position(|level| level.split(' ').any(|known| known == head));
+            let Some(level) = level.filter(|level| *level >= least && !ends) else {
+                self.depth -= 1;
+                return Ok(left);
+            };
+            self.at += 1;
+            let mut args = match head {
+                "(" => self.list(")", ",")?,
+                "[" => self.list("]", ",")?,
+                "^" => vec![self.expr(level)?],
+                _ => vec![self.expr(level + 1)?],
+            };
+            args.insert(0, left);
+            left = self.node(start, head, args);
+        }
+    }
+
+    /// What an expression starts with.
+    fn first(&mut self) -> Made<Node> {
+        let (place, head) = (self.next().place.clone(), self.next().text);
+        if self.depth > DEPTH {
+            return wrong(format!("expressions nest {DEPTH} deep here"), &place);
+        }
+        self.at += 1;
+        let args = match head {
+            "-" | "!" => vec![self.expr(POWERS)?],
+            "{" => self.list("}", ";")?,
+            "(" => {
+                let mut items = self.list(")", ",")?;
+                return match items.pop() {
+                    Some(item) if items.is_empty() => Ok(item),
+                    _ => wrong("expected one expression between brackets", &place),
+                };
+            }
+            "function" | "if" => {
+                self.expect("(", "expected `(`")?;
+                let mut args = self.list(")", ",")?;
+                args.push(self.expr(0)?);
+                if head == "if" {
+                    self.expect("else", "an `if` is a value, so it needs an `else`")?;
+                    args.push(self.expr(0)?);
+                }
+                args
+            }
+            _ if head.is_empty() || head == "else" || SYMBOLS.split(' ').any(|symbol| symbol == head) => {
+                return wrong("expected a name", &place);
+            }
+            _ => Vec::new(),
+        };
+        Ok(self.node(place.start, head, args))
     }
 
     /// An expression that started there and ends here.
-    fn node(&self, start: usize, kind: Kind) -> Node {
-        let end = self.tokens[self.at - 1].place.end;
+    fn node(&self, start: usize, head: &str, args: Vec<Node>) -> Node {
+        let place = start..self.tokens[self.at - 1].place.end;
         Node {
-            kind,
-            place: start..end,
+            head: head.to_owned(),
+            args,
+            place,
         }
-    }
-
-    fn call(&self, start: usize, function: &str, args: Vec<Node>) -> Node {
-        let function = self.node(start, Kind::Name(function.to_owned()));
-        self.node(start, Kind::Call(Box::new(function), args))
-    }
-
-    fn expr(&mut self) -> Made<Node> {
-        self.depth += 1;
-        if self.depth > DEPTH {
-            return self.wrong(format!("expressions nest {DEPTH} deep here"));
-        }
-        let node = self.level(0);
-        self.depth -= 1;
-        node
-    }
-
-    fn level(&mut self, level: usize) -> Made<Node> {
-        let Some(operators) = LEVELS.get(level) else {
-            return self.unary();
-        };
-        let mut left = self.level(level + 1)?;
-        while let Some(operator) = operators.split(' ').find(|operator| self.eat_on(operator)) {
-            let right = self.level(level + 1)?;
-            left = self.call(left.place.start, operator, vec![left, right]);
-        }
-        Ok(left)
-    }
-
-    /// `^` binds tighter than a sign before it, and groups to the right.
-    fn unary(&mut self) -> Made<Node> {
-        let start = self.next().place.start;
-        if let Some(operator) = ["-", "!"].into_iter().find(|operator| self.eat(operator)) {
-            let operand = self.unary()?;
-            return Ok(self.call(start, operator, vec![operand]));
-        }
-        let mut node = self.primary()?;
-        loop {
-            node = if self.eat_on("(") {
-                let args = self.list(")", Parser::expr)?;
-                self.node(start, Kind::Call(Box::new(node), args))
-            } else if self.eat_on("[") {
-                let mut args = self.list("]", Parser::expr)?;
-                args.insert(0, node);
-                self.call(start, "[", args)
-            } else if self.eat_on("^") {
-                let exponent = self.unary()?;
-                self.call(start, "^", vec![node, exponent])
-            } else {
-                return Ok(node);
-            };
-        }
-    }
-
-    /// Expressions between commas, up to a bracket.
-    fn list<T>(&mut self, close: &str, one: impl Fn(&mut Self) -> Made<T>) -> Made<Vec<T>> {
-        let around = std::mem::replace(&mut self.lines_end, false);
-        let mut items = Vec::new();
-        while self.next().text != close && (items.is_empty() || self.eat(",")) {
-            items.push(one(self)?);
-        }
-        self.lines_end = around;
-        self.expect(close)?;
-        Ok(items)
-    }
-
-    /// Expressions on lines of their own, or with `;` between them.
-    fn sequence(&mut self, close: &str) -> Made<Vec<Node>> {
-        let around = std::mem::replace(&mut self.lines_end, true);
-        let mut items = Vec::new();
-        while self.next().text != close {
-            if !self.eat(";") {
-                items.push(self.expr()?);
-            }
-        }
-        self.lines_end = around;
-        self.at += 1;
-        Ok(items)
-    }
-
-    fn param(&mut self) -> Made<Param> {
-        let Kind::Name(name) = self.primary()?.kind else {
-            return self.wrong("expected a name");
-        };
-        let is_number = self.eat(":");
-        if is_number && !self.eat("number") {
-            return self.wrong("expected `number`; other parameters are vectors and need no kind");
-        }
-        Ok(Param { name, is_number })
-    }
-
-    fn primary(&mut self) -> Made<Node> {
-        let (start, word) = (self.next().place.start, self.next().text);
-        if word == "else" || word.is_empty() || (SYMBOLS.contains(&word) && word != "(" && word != "{") {
-            return self.wrong("expected a name");
-        }
-        self.at += 1;
-        let kind = match word {
-            "(" => {
-                let mut items = self.list(")", Parser::expr)?;
-                return match items.pop() {
-                    Some(item) if items.is_empty() => Ok(item),
-                    _ => wrong("expected one expression between brackets", start..start),
-                };
-            }
-            "{" => {
-                let items = self.sequence("}")?;
-                return Ok(self.call(start, "{", items));
-            }
-            "function" => {
-                self.expect("(")?;
-                let (params, body) = (self.list(")", Parser::param)?, self.expr()?);
-                Kind::Function(Rc::new(Function { params, body }))
-            }
-            "if" => {
-                self.expect("(")?;
-                let mut args = self.list(")", Parser::expr)?;
-                args.push(self.expr()?);
-                if !self.eat("else") {
-                    return self.wrong("an `if` is a value, so it needs an `else`");
-                }
-                args.push(self.expr()?);
-                return Ok(self.call(start, "if", args));
-            }
-            _ if word.starts_with(|c: char| c.is_ascii_digit()) => match word.parse() {
-                Ok(number) => Kind::Number(number),
-                Err(_) => return wrong("this is not a number", start..start),
-            },
-            _ => Kind::Name(word.to_owned()),
-        };
-        Ok(self.node(start, kind))
     }
 }

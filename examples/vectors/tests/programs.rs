@@ -179,7 +179,10 @@ fn what_is_wrong_has_a_place() {
             "expected a vector",
         ),
         ("main <- function(x) x ~ 1", "`~` means nothing here"),
-        ("main <- function(x: vector) x", "expected `number`"),
+        (
+            "main <- function(x: vector) x",
+            "1:18: expected `x`, a vector, or `x: number`",
+        ),
     ];
     for (text, expected) in cases {
         let error = compile("main.r", text).err().unwrap_or_else(|| panic!("{text}"));
