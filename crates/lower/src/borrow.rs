@@ -21,13 +21,19 @@
 //!
 //! Removes: copies, and the blocks they went to. Introduces: borrowed buffers. Guarantees: the same results.
 
+mod layouts;
+
 mod starts;
 
 use crate::buffers::{changes_hands, mentions, renamed, writes};
 use crate::in_place::allocated;
+use crate::slots::{Slots, frees};
 use almach_base::Name;
-use almach_imp::{Groups, Index, Proc, Space, Stmt, is_column};
+use almach_imp::facts::Facts;
+use almach_imp::{Groups, Index, Passing, Proc, Space, Stmt, is_column};
 use almach_value::ScalarType;
+use layouts::{Layout, Steps, view_of};
+use starts::Looked;
 use std::collections::{HashMap, HashSet};
 
 /// Arrays of constant size with fewer cells are on the stack.
@@ -48,9 +54,19 @@ pub(crate) fn borrow(procs: &mut [Proc]) {
         let mut types = HashMap::new();
         buffers(&proc.body, &mut types);
         types.extend(proc.params.iter().map(|param| (param.name.clone(), param.ty)));
-        let mut pass = Borrowing { sizes, names, types };
-        let whole = proc.body.clone();
-        pass.block(&whole, &mut proc.body);
+        let mut changing = HashSet::new();
+        variables(&proc.body, &mut changing);
+        let outs = proc.params.iter().filter(|param| param.passing == Passing::Out);
+        changing.extend(outs.map(|param| param.name.clone()));
+        let mut pass = Borrowing {
+            sizes,
+            names,
+            types,
+            changing,
+            looked: Looked::at(&proc.body),
+            facts: Facts::default(),
+        };
+        pass.block(&mut proc.body);
     }
 }
 
@@ -59,17 +75,32 @@ struct Borrowing {
     sizes: HashMap<Name, Option<Index>>,
     names: HashSet<Name>,
     types: HashMap<Name, ScalarType>,
+    /// Scalars that are assigned to.
+    changing: HashSet<Name>,
+    /// What the procedure, as it was, looks at.
+    looked: Looked,
+    /// What the loops around tell.
+    facts: Facts,
 }
 
 /// A buffer that branches give: where it is declared, allocated, given and freed in its block.
-struct Given<'a> {
-    buffer: &'a Name,
+struct Given {
+    buffer: Name,
     ty: ScalarType,
+    size: Index,
     declared: usize,
     /// Before the branches, with the allocation; none where each branch makes it, of the size that it gives.
     allocated: Option<(usize, Stmt)>,
     branches: usize,
     freed: usize,
+    other_layouts: OtherLayouts,
+}
+
+/// What becomes of a branch that gives an array in another layout.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OtherLayouts {
+    Borrowed,
+    Copied,
 }
 
 /// What is borrowed from, and whether a branch makes something of its own.
@@ -77,31 +108,65 @@ struct Given<'a> {
 struct Found {
     owners: HashSet<Name>,
     makes: bool,
+    /// The layouts that branches give, where they are not the array's own.
+    layouts: Vec<Layout>,
 }
 
 impl Borrowing {
-    /// `whole`: the procedure as it was.
-    fn block(&mut self, whole: &[Stmt], stmts: &mut Vec<Stmt>) {
-        // The last first: what it borrows from is freed behind it, and so its owners may be borrowed in turn.
-        let mut at = stmts.len();
-        while at > 0 {
-            at -= 1;
-            let better = self.borrowed(stmts, at);
-            if let Some(better) = better.or_else(|| self.started(whole, stmts, at)) {
-                *stmts = better;
+    fn block(&mut self, stmts: &mut Vec<Stmt>) {
+        let is_candidate = |stmt: &Stmt| matches!(stmt, Stmt::Buffer { .. } | Stmt::Copy { .. });
+        if stmts.iter().any(is_candidate) {
+            let mut slots = Slots::of(std::mem::take(stmts));
+            // The last first: what it borrows from is freed behind it, and so its owners may be borrowed in turn.
+            for at in (0..slots.len()).rev() {
+                if self.borrowed(&mut slots, at).is_none() {
+                    self.started(&mut slots, at);
+                }
             }
+            *stmts = slots.into_stmts();
         }
         for stmt in stmts.iter_mut() {
-            stmt.blocks_mut()
-                .into_iter()
-                .for_each(|inner| self.block(whole, inner));
+            let mark = self.facts.mark();
+            if let Stmt::For { index, count, .. } = stmt
+                && self.stays(count)
+            {
+                self.facts.enter_loop(index, count);
+            }
+            stmt.blocks_mut().into_iter().for_each(|inner| self.block(inner));
+            self.facts.forget_since(mark);
         }
     }
 
-    /// The statements, where the buffer that is declared at `at` need not be copied to.
-    fn borrowed(&mut self, stmts: &[Stmt], at: usize) -> Option<Vec<Stmt>> {
-        let given = self.given(stmts, at)?;
-        let Some(Stmt::If { then, otherwise, .. }) = stmts.get(given.branches) else {
+    /// Whether all names in an index keep their values.
+    fn stays(&self, index: &Index) -> bool {
+        index.free_vars().all(|name| !self.changing.contains(name))
+    }
+
+    /// Lets the buffer that is declared at `at` be borrowed, where it need not be copied to.
+    fn borrowed(&mut self, slots: &mut Slots, at: usize) -> Option<()> {
+        let mut given = self.given(slots, at)?;
+        let mut found = self.found(slots, &given);
+        let layouts = found.iter().flat_map(|found| &found.layouts);
+        let steps = match layouts.count() {
+            0 => None,
+            _ => found.as_ref().and_then(|found| self.steps(slots, &given, found)),
+        };
+        if let Some(Found { layouts, .. }) = &found
+            && steps.is_none()
+            && !layouts.is_empty()
+        {
+            given.other_layouts = OtherLayouts::Copied;
+            found = self.found(slots, &given);
+        }
+        let found = found?;
+        let own = found.makes.then(|| self.fresh(&format!("{}_own", given.buffer)));
+        given.rewrite(slots, &found, own.as_ref(), steps);
+        Some(())
+    }
+
+    /// What the branches give, where all of it can be borrowed.
+    fn found(&self, slots: &Slots, given: &Given) -> Option<Found> {
+        let Some(Stmt::If { then, otherwise, .. }) = slots.only(given.branches) else {
             return None;
         };
         let mut found = Found::default();
@@ -111,32 +176,26 @@ impl Borrowing {
         [then, otherwise]
             .into_iter()
             .try_for_each(|end| given.end(end, &mut found))?;
-        if found.owners.is_empty()
-            || found
-                .owners
-                .iter()
-                .any(|owner| inside.contains(owner) || is_column(owner))
-        {
+        let is_there = |owner: &Name| !inside.contains(owner) && !is_column(owner);
+        if found.owners.is_empty() || !found.owners.iter().all(is_there) {
             return None;
         }
-        let later = stmts.get(given.branches + 1..given.freed)?;
-        let stays = later.iter().all(|stmt| {
-            let freed = matches!(stmt, Stmt::Free(name) if found.owners.contains(name));
-            freed || found.owners.iter().all(|owner| !writes(stmt, owner))
-        });
-        if !stays {
-            return None;
-        }
-        let own = found.makes.then(|| self.fresh(&format!("{}_own", given.buffer)));
-        Some(given.rewritten(stmts, &found, own.as_ref()))
+        let stays = |owner: &Name| {
+            let mut later = slots.between(owner, given.branches, given.freed);
+            later.all(|at| {
+                let mut stmts = slots.get(at).iter();
+                stmts.all(|stmt| frees(stmt, owner) || !writes(stmt, owner))
+            })
+        };
+        found.owners.iter().all(stays).then_some(found)
     }
 
-    fn given<'a>(&self, stmts: &'a [Stmt], declared: usize) -> Option<Given<'a>> {
+    fn given(&self, slots: &Slots, declared: usize) -> Option<Given> {
         let Some(Stmt::Buffer {
             name: buffer,
             ty,
             space: Space::Host,
-        }) = stmts.get(declared)
+        }) = slots.only(declared)
         else {
             return None;
         };
@@ -144,27 +203,29 @@ impl Borrowing {
         if size.as_constant().is_some_and(|cells| cells < SMALL) {
             return None;
         }
-        let mut uses = stmts.iter().enumerate().skip(declared + 1);
-        let mut used = || uses.find(|(_, stmt)| mentions(stmt, buffer));
-        let (allocated, branches) = match used()? {
-            (at, alloc @ Stmt::Alloc { .. }) => (Some((at, alloc.clone())), used()?),
-            other => (None, other),
+        let mut uses = slots
+            .after(buffer, declared)
+            .filter(|at| slots.get(*at).iter().any(|stmt| mentions(stmt, buffer)));
+        let first = uses.next()?;
+        let (allocated, branches) = match slots.only(first)? {
+            alloc @ Stmt::Alloc { .. } => (Some((first, alloc.clone())), uses.next()?),
+            _ => (None, first),
         };
-        let (branches, Stmt::If { .. }) = branches else {
+        let Some(Stmt::If { .. }) = slots.only(branches) else {
             return None;
         };
-        let freed = stmts
-            .iter()
-            .position(|stmt| matches!(stmt, Stmt::Free(name) if name == buffer))?;
-        let reads = stmts.get(branches + 1..freed)?;
-        let only_read = reads.iter().all(|stmt| !writes(stmt, buffer));
-        only_read.then_some(Given {
-            buffer,
+        let freed = slots.freed(buffer, branches)?;
+        let mut reads = slots.between(buffer, branches, freed);
+        let only_read = reads.all(|at| slots.get(at).iter().all(|stmt| !writes(stmt, buffer)));
+        only_read.then(|| Given {
+            buffer: buffer.clone(),
             ty: *ty,
+            size,
             declared,
             allocated,
             branches,
             freed,
+            other_layouts: OtherLayouts::Borrowed,
         })
     }
 
@@ -184,6 +245,8 @@ impl Borrowing {
 enum End<'a> {
     /// It copies all of it from cells that are there, at that place.
     Copied(usize, Copied<'a>),
+    /// The same from cells that are in another order.
+    Layout(usize, Layout),
     /// Its branches give it, at that place.
     Branches(usize, [&'a Vec<Stmt>; 2]),
     Made,
@@ -195,12 +258,12 @@ struct Copied<'a> {
     count: &'a Index,
 }
 
-impl Given<'_> {
+impl Given {
     fn how<'a>(&self, end: &'a [Stmt]) -> End<'a> {
         let mut uses = end
             .iter()
             .enumerate()
-            .filter(|(_, stmt)| mentions(stmt, self.buffer) && !self.is_alloc(stmt));
+            .filter(|(_, stmt)| mentions(stmt, &self.buffer) && !self.is_alloc(stmt));
         let (Some((at, stmt)), None) = (uses.next(), uses.next()) else {
             return End::Made;
         };
@@ -211,7 +274,7 @@ impl Given<'_> {
                 from,
                 from_index,
                 count,
-            } if to == self.buffer && to_index.is_zero() && from != to => End::Copied(
+            } if *to == self.buffer && to_index.is_zero() && from != to => End::Copied(
                 at,
                 Copied {
                     owner: from,
@@ -220,68 +283,76 @@ impl Given<'_> {
                 },
             ),
             Stmt::If { then, otherwise, .. } => End::Branches(at, [then, otherwise]),
+            Stmt::For { .. } if self.other_layouts == OtherLayouts::Borrowed && self.allocated.is_some() => {
+                view_of(stmt, &self.buffer, &self.size).map_or(End::Made, |layout| End::Layout(at, layout))
+            }
             _ => End::Made,
         }
     }
 
     fn is_alloc(&self, stmt: &Stmt) -> bool {
-        matches!(stmt, Stmt::Alloc { buffer, .. } if buffer == self.buffer)
+        matches!(stmt, Stmt::Alloc { buffer, .. } if *buffer == self.buffer)
     }
 
     /// What the end of a branch borrows. None where it cannot be.
     fn end(&self, end: &[Stmt], found: &mut Found) -> Option<()> {
+        let stays_behind = |at: usize, owner: &Name| {
+            let later = end.get(at + 1..).unwrap_or(&[]);
+            later.iter().all(|stmt| !writes(stmt, owner))
+        };
         match self.how(end) {
             End::Copied(at, copied) => {
-                let later = end.get(at + 1..)?;
                 found.owners.insert(copied.owner.clone());
-                later.iter().all(|stmt| !writes(stmt, copied.owner)).then_some(())
+                stays_behind(at, copied.owner).then_some(())
+            }
+            End::Layout(at, layout) => {
+                let stays = stays_behind(at, &layout.owner);
+                found.owners.insert(layout.owner.clone());
+                found.layouts.push(layout);
+                stays.then_some(())
             }
             End::Branches(at, inner) => {
                 let before = found.owners.clone();
                 inner.into_iter().try_for_each(|inner| self.end(inner, found))?;
-                let later = end.get(at + 1..)?;
-                let stays = |owner: &Name| later.iter().all(|stmt| !writes(stmt, owner));
-                found.owners.difference(&before).all(stays).then_some(())
+                let mut new = found.owners.difference(&before);
+                new.all(|owner| stays_behind(at, owner)).then_some(())
             }
             End::Made => {
                 found.makes = true;
-                let stays = end.iter().all(|stmt| !changes_hands(stmt, self.buffer));
+                let stays = end.iter().all(|stmt| !changes_hands(stmt, &self.buffer));
                 let allocated = end.iter().filter(|stmt| self.is_alloc(stmt)).count();
                 (stays && allocated == usize::from(self.allocated.is_none())).then_some(())
             }
         }
     }
 
-    fn rewritten(&self, stmts: &[Stmt], found: &Found, own: Option<&Name>) -> Vec<Stmt> {
-        let mut out = Vec::with_capacity(stmts.len() + 2);
-        let mut behind = Vec::new();
-        for (at, stmt) in stmts.iter().enumerate() {
-            match stmt {
-                _ if at == self.declared => {
-                    let declare = |name: &Name, space: Space| Stmt::Buffer {
-                        name: name.clone(),
-                        ty: self.ty,
-                        space,
-                    };
-                    out.extend(own.map(|own| declare(own, Space::Host)));
-                    out.push(declare(self.buffer, Space::Borrowed));
-                }
-                _ if self.allocated.as_ref().is_some_and(|(alloc, _)| *alloc == at) => {}
-                _ if at == self.branches => out.push(self.branches(stmt, own)),
-                _ if at == self.freed => {
-                    out.extend(own.map(|own| Stmt::Free(own.clone())));
-                    out.append(&mut behind);
-                }
-                Stmt::Free(name) if at > self.branches && at < self.freed && found.owners.contains(name) => {
-                    behind.push(stmt.clone());
-                }
-                _ => out.push(stmt.clone()),
-            }
+    fn rewrite(&self, slots: &mut Slots, found: &Found, own: Option<&Name>, steps: Option<(Steps, Reads)>) {
+        let declare = |name: &Name, space: Space| Stmt::Buffer {
+            name: name.clone(),
+            ty: self.ty,
+            space,
+        };
+        let (steps, reads) = steps.unzip();
+        let mut head: Vec<Stmt> = own.map(|own| declare(own, Space::Host)).into_iter().collect();
+        head.push(declare(&self.buffer, Space::Borrowed));
+        head.extend(steps.iter().flat_map(Steps::declared));
+        slots.replace(self.declared, head);
+        if let Some((at, _)) = &self.allocated {
+            slots.replace(*at, Vec::new());
         }
-        out
+        if let Some(stmt) = slots.only(self.branches) {
+            let mut given = vec![self.branches(stmt, own, steps.as_ref())];
+            given.extend(steps.iter().flat_map(Steps::kept));
+            slots.replace(self.branches, given);
+        }
+        for (at, stmts) in reads.unwrap_or_default() {
+            slots.replace(at, stmts);
+        }
+        slots.free_instead(self.freed, &self.buffer, own);
+        slots.free_later(&found.owners, self.branches, self.freed);
     }
 
-    fn branches(&self, stmt: &Stmt, own: Option<&Name>) -> Stmt {
+    fn branches(&self, stmt: &Stmt, own: Option<&Name>, steps: Option<&Steps>) -> Stmt {
         match stmt {
             Stmt::If {
                 condition,
@@ -289,49 +360,78 @@ impl Given<'_> {
                 otherwise,
             } => Stmt::If {
                 condition: condition.clone(),
-                then: self.ended(then, own),
-                otherwise: self.ended(otherwise, own),
+                then: self.ended(then, own, steps),
+                otherwise: self.ended(otherwise, own, steps),
             },
             other => other.clone(),
         }
     }
 
-    fn ended(&self, end: &[Stmt], own: Option<&Name>) -> Vec<Stmt> {
-        let mut out = end.to_vec();
+    fn ended(&self, end: &[Stmt], own: Option<&Name>, steps: Option<&Steps>) -> Vec<Stmt> {
         let borrow = |from: &Name, first: Index, count: Index| Stmt::Borrow {
             buffer: self.buffer.clone(),
             from: from.clone(),
             first,
             count,
         };
+        let instead = |at: usize, given: Vec<Stmt>| {
+            let mut out = end.to_vec();
+            out.splice(at..=at, given);
+            out.retain(|stmt| !self.is_alloc(stmt));
+            out
+        };
+        let in_order = steps.into_iter().flat_map(Steps::in_order);
         match (self.how(end), own) {
             (End::Copied(at, copied), _) => {
-                if let Some(copy) = out.get_mut(at) {
-                    *copy = borrow(copied.owner, copied.first.clone(), copied.count.clone());
-                }
-                out.retain(|stmt| !self.is_alloc(stmt));
-                out
+                let borrowed = borrow(copied.owner, copied.first.clone(), copied.count.clone());
+                instead(at, [borrowed].into_iter().chain(in_order).collect())
+            }
+            (End::Layout(at, layout), _) => {
+                let given = steps.map(|steps| steps.borrowed(&self.buffer, &layout));
+                instead(at, given.unwrap_or_default())
             }
             (End::Branches(at, _), _) => {
-                if let Some(inner) = out.get_mut(at) {
-                    *inner = self.branches(inner, own);
-                }
-                out.retain(|stmt| !self.is_alloc(stmt));
-                out
+                let inner = end.get(at).map(|inner| self.branches(inner, own, steps));
+                instead(at, inner.into_iter().collect())
             }
             (End::Made, Some(own)) => {
                 let before = self.allocated.iter().map(|(_, alloc)| alloc);
                 let made: Vec<&Stmt> = before.chain(end).collect();
                 let size = made.iter().find_map(|stmt| match stmt {
-                    Stmt::Alloc { buffer, size, .. } if buffer == self.buffer => Some(size.clone()),
+                    Stmt::Alloc { buffer, size, .. } if *buffer == self.buffer => Some(size.clone()),
                     _ => None,
                 });
-                let made = made.into_iter().map(|stmt| renamed(stmt, self.buffer, own));
+                let made = made.into_iter().map(|stmt| renamed(stmt, &self.buffer, own));
                 let borrowed = borrow(own, Index::zero(), size.unwrap_or_else(Index::zero));
-                made.chain([borrowed]).collect()
+                made.chain([borrowed]).chain(in_order).collect()
             }
-            (End::Made, None) => out,
+            (End::Made, None) => end.to_vec(),
         }
+    }
+}
+
+/// Statements that read the array where it is now, by their slots.
+type Reads = Vec<(usize, Vec<Stmt>)>;
+
+/// Scalars that statements assign to, at any depth.
+fn variables(stmts: &[Stmt], names: &mut HashSet<Name>) {
+    for stmt in stmts {
+        match stmt {
+            Stmt::Var { name, .. } | Stmt::Assign { name, .. } => {
+                names.insert(name.clone());
+            }
+            Stmt::Call { arguments, .. } | Stmt::Foreign { arguments, .. } => {
+                names.extend(
+                    arguments
+                        .iter()
+                        .filter_map(|argument| argument.written().cloned()),
+                );
+            }
+            _ => {}
+        }
+        stmt.blocks()
+            .into_iter()
+            .for_each(|block| variables(block, names));
     }
 }
 

@@ -209,7 +209,7 @@ impl Splitter {
     }
 }
 
-fn statements(stmts: &[Stmt]) -> usize {
+pub(crate) fn statements(stmts: &[Stmt]) -> usize {
     let inside = |stmt: &Stmt| {
         stmt.blocks()
             .into_iter()
@@ -325,7 +325,7 @@ impl Around<'_> {
 }
 
 /// Puts a number in the place of a loop's index.
-fn replace(stmts: &mut [Stmt], name: &Name, by: &Index) {
+pub(crate) fn replace(stmts: &mut [Stmt], name: &Name, by: &Index) {
     for stmt in stmts {
         stmt.for_each_index_mut(&mut |index| substitute(index, name, by));
         stmt.for_each_expr_mut(&mut |expr| replace_in(expr, name, by));

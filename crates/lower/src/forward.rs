@@ -21,8 +21,9 @@
 
 use crate::buffers::{Moved, changes_hands, mentions, renamed};
 use crate::in_place::allocated;
+use crate::moves::moves;
 use almach_base::Name;
-use almach_imp::{Argument, Expr, Index, Proc, Space, Stmt};
+use almach_imp::{Argument, Index, Proc, Space, Stmt};
 use std::collections::{HashMap, HashSet};
 
 /// Arrays of fewer cells are left to the C compiler.
@@ -100,36 +101,9 @@ impl Sizes {
 
     /// Where a statement copies all of a buffer to: to which one, and its first cell there.
     fn destination(&self, stmt: &Stmt, buffer: &Name) -> Option<(Name, Index)> {
-        let size = self.of(buffer)?;
-        match stmt {
-            Stmt::Copy {
-                to,
-                to_index,
-                from,
-                from_index,
-                count,
-            } if from == buffer && from_index.is_zero() && count == size => {
-                Some((to.clone(), to_index.clone()))
-            }
-            Stmt::For {
-                index, count, body, ..
-            } if count == size => {
-                let [
-                    Stmt::Store {
-                        buffer: to,
-                        index: place,
-                        value: Expr::Load(from, cell),
-                    },
-                ] = body.as_slice()
-                else {
-                    return None;
-                };
-                let first = place - &Index::var(index.clone());
-                let is_copy = from == buffer && cell.as_var() == Some(index) && !first.mentions(index);
-                is_copy.then(|| (to.clone(), first))
-            }
-            _ => None,
-        }
+        let found = moves(stmt).filter(|moves| moves.from == buffer)?;
+        let to = found.to.clone();
+        Some((to, found.in_order(self.of(buffer)?)?))
     }
 
     /// The statements without the buffer that is declared at `at`, where it is copied once, as a whole, and not used after.
@@ -166,9 +140,9 @@ impl Sizes {
 /// is not used after.
 fn taken_over(stmts: &[Stmt], at: usize, buffer: &Name, sizes: &Sizes) -> Option<Vec<Stmt>> {
     let (before, rest) = stmts.split_at_checked(at)?;
-    let (copy_at, old) = rest.iter().enumerate().find_map(|(at, stmt)| match stmt {
-        Stmt::Copy { to, from, .. } if to == buffer => Some((at, from.clone())),
-        _ => None,
+    let (copy_at, old) = rest.iter().enumerate().find_map(|(at, stmt)| {
+        let found = moves(stmt).filter(|moves| moves.to == buffer)?;
+        Some((at, found.from.clone()))
     })?;
     let (copy, between, after) = (rest.get(copy_at)?, rest.get(..copy_at)?, rest.get(copy_at + 1..)?);
     let is_whole = sizes.destination(copy, &old) == Some((buffer.clone(), Index::zero()))
@@ -305,6 +279,32 @@ mod tests {
         ));
         assert!(
             !text.contains("acc") && text.contains("out[i + k] = xs[i]"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn row_by_row_as_well() {
+        let text = rewritten(&format!(
+            "{HEAD} buffer acc: i64 alloc acc[k*n] for i < k*n {{ acc[i] = xs[i] }}
+             par for r < k {{ copy out[n*r + 1] = acc[n*r] for n }} free acc }}"
+        ));
+        assert!(
+            !text.contains("acc") && text.contains("out[i + 1] = xs[i]"),
+            "{text}"
+        );
+        let text = rewritten(&format!(
+            "{HEAD} buffer acc: i64 alloc acc[k*n] for i < k*n {{ acc[i] = xs[i] }}
+             for r < k {{ for c < n {{ out[k*c + r] = acc[n*r + c] }} }} free acc }}"
+        ));
+        assert!(text.contains("alloc acc"), "{text}");
+        let text = rewritten(&format!(
+            "{HEAD} buffer a: i64 alloc a[k*n] for i < k*n {{ a[i] = xs[i] }}
+             buffer b: i64 alloc b[k*n] for r < k {{ copy b[n*r] = a[n*r] for n }} free a
+             for j < k*n {{ b[j] = b[j] + 1i64 }} out[0] = b[0] free b }}"
+        ));
+        assert!(
+            !text.contains("copy") && text.matches("alloc").count() == 1,
             "{text}"
         );
     }

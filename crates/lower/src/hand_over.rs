@@ -14,13 +14,14 @@
 //! call main(n, buffer xs[0], buffer result[0])          call main(n, buffer xs[0], owned result)
 //! ```
 //!
-//! Such are loops that swap two blocks: which of the two holds the result is known only when they end. All calls of the
-//! procedure must give it a block that was made for it alone.
+//! Such are loops that swap two blocks: which of the two holds the result is known only when they end; and branches, one of which gives
+//! an array that is there (`take_over.rs`). All calls of the procedure must give it a block that was made for it alone.
 //!
 //! Removes: a block and a copy per call. Introduces: nothing. Guarantees: the same results.
 
 use crate::buffers::{mentions, renamed};
 use crate::in_place::allocated;
+use crate::take_over::made_before;
 use almach_base::Name;
 use almach_imp::{Argument, Groups, Passing, Proc, Space, Stmt};
 use std::collections::HashMap;
@@ -65,6 +66,14 @@ fn handed_over(proc: &Proc, groups: &Groups) -> Option<(Proc, usize)> {
         }
         let touching = proc.body.iter().filter(|stmt| mentions(stmt, &param.name));
         let touching: Vec<&Stmt> = touching.collect();
+        if let [choice @ Stmt::If { .. }, ..] = touching.as_slice() {
+            let at = proc.body.iter().position(|stmt| std::ptr::eq(stmt, *choice))?;
+            let made = made_before(proc, at, (&param.name, param.ty), &sizes)?;
+            let mut new = proc.clone();
+            new.body.insert(at, made);
+            new.params.get_mut(number)?.passing = Passing::Owned;
+            return Some((new, number));
+        }
         let [
             copy @ Stmt::Copy {
                 to,

@@ -14,15 +14,19 @@ mod hand_over;
 mod in_place;
 mod in_turn;
 mod memory;
+mod moves;
 mod names_once;
 mod near_use;
 mod proofs;
 mod rename;
+mod scalars;
+mod slots;
 mod stage1;
 mod stage2;
 mod stage3;
 mod streams;
 mod tabulate;
+mod take_over;
 mod tidy;
 mod turns;
 mod unchecked;
@@ -157,10 +161,12 @@ fn lower_entries(program: &Program, names: &[&str]) -> Lowering<Lowered> {
         forward::forward(proc);
         edges::edges(proc);
         turns::turns(proc);
+        scalars::scalars(proc);
     }
     hand_over::hand_over(&mut procs);
     let mut borrowed = procs.clone();
     borrow::borrow(&mut borrowed);
+    take_over::take_over(&mut borrowed);
     let owned = (borrowed != procs)
         .then(|| finished(&stores, procs))
         .transpose()?;

@@ -83,6 +83,10 @@ pub(crate) struct Generator<'a> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Parallel {
     Outside,
+    /// In a group, whose work-items are free.
+    Group,
+    /// In a dimension of a grid that is not the last.
+    Grid,
     Inside,
 }
 

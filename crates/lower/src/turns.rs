@@ -11,16 +11,19 @@
 //! }                                              }
 //! ```
 //!
-//! Such are states of tail calls that a call leaves as they are. Nobody reads the buffer that is written next, so it does not matter
+//! Such are states of tail calls that a call leaves as they are, or gives on as another one (`turns/roles.rs`). Nobody reads the buffer that is written next, so it does not matter
 //! what it held before, which is all that differs.
 //!
 //! Removes: copies. Introduces: swaps. Guarantees: the same results.
+
+mod roles;
 
 use crate::buffers::mentions;
 use crate::in_place::allocated;
 use crate::tidy::Reads;
 use almach_base::Name;
 use almach_imp::{Index, Proc, Stmt};
+use roles::Roles;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 pub(crate) fn turns(proc: &mut Proc) {
@@ -29,13 +32,18 @@ pub(crate) fn turns(proc: &mut Proc) {
     let mut found = Found::default();
     found.block(&proc.body);
     let Found { swapped, copied } = found;
+    if copied.is_empty() || swapped.is_empty() {
+        return;
+    }
     let is_turn = |(state, next): &(Name, Name)| {
         let same = sizes
             .get(state)
             .is_some_and(|size| size.is_some() && Some(size) == sizes.get(next));
         same && swapped.contains(&(state.clone(), next.clone())) && is_only_written(&proc.body, next, state)
     };
-    let pairs: Vec<(Name, Name)> = copied.into_iter().filter(is_turn).collect();
+    // Before any of them takes another's place.
+    let roles = Roles::of(&proc.body, &swapped, &copied, &sizes);
+    let pairs: Vec<(Name, Name)> = copied.iter().filter(|pair| is_turn(pair)).cloned().collect();
     for (state, next) in pairs {
         if let Some(Some(size)) = sizes.get(&state) {
             let turn = Turn {
@@ -45,6 +53,9 @@ pub(crate) fn turns(proc: &mut Proc) {
             };
             turn.block(&mut proc.body);
         }
+    }
+    if let Some(roles) = roles {
+        roles.block(&mut proc.body);
     }
 }
 

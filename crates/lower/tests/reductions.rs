@@ -60,15 +60,16 @@ fn lines<'t>(text: &'t str, with: &str) -> Vec<&'t str> {
 
 #[test]
 fn a_dot_product_is_one_pass_without_an_array() {
-    for machine in [Machine::Sequential, Machine::Threads] {
+    // The rows of a chunk, those left over, those of one vector, and the last elements; a group has those of a chunk, those left
+    // over, and the last elements, which its work-items read side by side.
+    for (machine, reads) in [
+        (Machine::Sequential, 3),
+        (Machine::Threads, 4),
+        (Machine::Device, 3),
+    ] {
         let text = imp(DOT, machine);
         assert!(!text.contains("[n]\n"), "{text}");
         assert!(!text.contains("swap"), "{text}");
-        // The rows of a chunk, those left over, those of one vector, and the last elements.
-        let reads = match machine {
-            Machine::Sequential => 3,
-            Machine::Threads => 4,
-        };
         assert_eq!(lines(&text, "xs[").len(), reads + 1, "{text}");
         assert_eq!(lines(&text, "fma(").len(), reads, "{text}");
         assert!(

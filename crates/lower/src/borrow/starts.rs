@@ -16,28 +16,71 @@
 
 use super::Borrowing;
 use crate::buffers::{Moved, mentions, renamed, writes};
-use crate::turns::is_only_written;
+use crate::slots::{Slots, frees};
+use crate::tidy::Reads;
 use almach_base::Name;
 use almach_imp::{Expr, Index, LoopMode, Space, Stmt, is_column};
 use almach_value::{BinOp, Scalar};
+use std::collections::{HashMap, HashSet};
 
-/// A loop that starts with a copy: of what, and what it swaps the copy with.
-struct Start<'a> {
-    state: &'a Name,
-    next: Name,
-    from: &'a Name,
-    first: &'a Index,
-    count: &'a Index,
+/// Which buffers statements look at, and which they swap.
+#[derive(Default)]
+pub(super) struct Looked {
+    read: HashSet<Name>,
+    swapped: HashMap<Name, HashSet<Name>>,
+}
+
+impl Looked {
+    pub(super) fn at(stmts: &[Stmt]) -> Looked {
+        let mut looked = Looked::default();
+        looked.block(stmts);
+        looked
+    }
+
+    fn block(&mut self, stmts: &[Stmt]) {
+        for stmt in stmts {
+            match stmt {
+                Stmt::Swap(a, b) => {
+                    for (one, other) in [(a, b), (b, a)] {
+                        self.swapped.entry(one.clone()).or_default().insert(other.clone());
+                    }
+                }
+                Stmt::Shrink { buffer, .. } => {
+                    self.read.insert(buffer.clone());
+                }
+                _ => {
+                    let mut reads = Reads::default();
+                    reads.stmt(stmt);
+                    self.read.extend(reads.in_order);
+                }
+            }
+            stmt.blocks().into_iter().for_each(|block| self.block(block));
+        }
+    }
+
+    /// Whether nobody looks at what is in a buffer, but for swapping it with another one.
+    fn is_only_written(&self, buffer: &Name, other: &Name) -> bool {
+        let swapped = self.swapped.get(buffer).into_iter().flatten();
+        !self.read.contains(buffer) && swapped.into_iter().all(|with| with == other)
+    }
+}
+
+/// A loop that starts with a copy, and of what.
+struct Start {
+    state: Name,
+    from: Name,
+    first: Index,
+    count: Index,
     looped: usize,
 }
 
 impl Borrowing {
-    /// The statements, where what is copied at `at` is what a loop starts with.
-    pub(super) fn started(&mut self, whole: &[Stmt], stmts: &[Stmt], at: usize) -> Option<Vec<Stmt>> {
-        let start = self.start(whole, stmts, at)?;
-        let ty = *self.types.get(start.state)?;
-        let after = stmts.get(start.looped + 1..)?;
-        let end = self.end(&start, after, stmts.get(start.looped)?)?;
+    /// Lets a loop start with what is copied at `at`, where that is what it starts with.
+    pub(super) fn started(&mut self, slots: &mut Slots, at: usize) -> Option<()> {
+        let start = self.start(slots, at)?;
+        let ty = *self.types.get(&start.state)?;
+        let looping = slots.only(start.looped)?.clone();
+        let end = self.end(&start, slots, &looping)?;
         let current = self.fresh("current");
         let borrow = |from: &Name, first: &Index| Stmt::Borrow {
             buffer: current.clone(),
@@ -45,46 +88,41 @@ impl Borrowing {
             first: first.clone(),
             count: start.count.clone(),
         };
-        let mut out = stmts.get(..at)?.to_vec();
-        out.push(Stmt::Buffer {
+        let declare = Stmt::Buffer {
             name: current.clone(),
             ty,
             space: Space::Borrowed,
-        });
-        out.push(borrow(start.from, start.first));
-        out.extend(stmts.get(at + 1..start.looped)?.iter().cloned());
-        let again = borrow(start.state, &Index::zero());
-        out.push(read_as(stmts.get(start.looped)?, start.state, &current, &again));
+        };
+        slots.replace(at, vec![declare, borrow(&start.from, &start.first)]);
+        let again = borrow(&start.state, &Index::zero());
+        let mut looped = vec![read_as(&looping, &start.state, &current, &again)];
         match end {
             End::OnlyRead { freed } => {
-                let mut behind = Vec::new();
-                for (number, stmt) in after.iter().enumerate() {
-                    match stmt {
-                        Stmt::Free(name) if name == start.from && number < freed => behind.push(stmt.clone()),
-                        Stmt::Free(_) => out.push(stmt.clone()),
-                        _ => out.push(renamed(stmt, start.state, &current)),
-                    }
-                    if number == freed {
-                        out.append(&mut behind);
-                    }
+                let readers: Vec<usize> = slots.after(&start.state, start.looped).collect();
+                for reader in readers {
+                    let read = |stmt: &Stmt| match stmt {
+                        Stmt::Free(_) => stmt.clone(),
+                        _ => renamed(stmt, &start.state, &current),
+                    };
+                    let stmts = slots.get(reader).iter().map(read).collect();
+                    slots.replace(reader, stmts);
                 }
+                slots.free_later([&start.from], start.looped, freed);
             }
-            End::Copied(copy) => {
-                out.extend(copy);
-                out.extend(after.iter().cloned());
-            }
+            End::Copied(copy) => looped.extend(copy),
         }
-        Some(out)
+        slots.replace(start.looped, looped);
+        Some(())
     }
 
-    fn start<'a>(&self, whole: &[Stmt], stmts: &'a [Stmt], at: usize) -> Option<Start<'a>> {
+    fn start(&self, slots: &Slots, at: usize) -> Option<Start> {
         let Some(Stmt::Copy {
             to: state,
             to_index,
             from,
             from_index: first,
             count,
-        }) = stmts.get(at)
+        }) = slots.only(at)
         else {
             return None;
         };
@@ -93,9 +131,10 @@ impl Borrowing {
         if !is_large || !is_whole || from == state || is_column(from) {
             return None;
         }
-        let rest = stmts.get(at + 1..)?;
-        let looped = at + 1 + rest.iter().position(|stmt| mentions(stmt, state))?;
-        let looping = stmts.get(looped)?;
+        let looped = slots
+            .after(state, at)
+            .find(|at| slots.get(*at).iter().any(|stmt| mentions(stmt, state)))?;
+        let looping = slots.only(looped)?;
         let is_loop = match looping {
             Stmt::For { mode, .. } => *mode == LoopMode::Seq,
             Stmt::While { .. } => true,
@@ -108,30 +147,29 @@ impl Borrowing {
         };
         let next = (*next).clone();
         let alike = self.sizes.get(&next) == self.sizes.get(state);
-        let between = stmts.get(at + 1..=looped)?;
-        let stays = between.iter().all(|stmt| !writes(stmt, from));
+        let mut between = slots.between(from, at, looped + 1);
+        let stays = between.all(|at| slots.get(at).iter().all(|stmt| !writes(stmt, from)));
         let reads = is_read(std::slice::from_ref(looping), state);
-        let good = is_loop && alike && stays && reads && is_only_written(whole, &next, state);
-        good.then_some(Start {
-            state,
-            next,
-            from,
-            first,
-            count,
+        let good =
+            is_loop && alike && stays && reads && next != *from && self.looked.is_only_written(&next, state);
+        good.then(|| Start {
+            state: state.clone(),
+            from: from.clone(),
+            first: first.clone(),
+            count: count.clone(),
             looped,
         })
-        .filter(|start| start.next != *start.from)
     }
 
-    fn end(&self, start: &Start<'_>, after: &[Stmt], looping: &Stmt) -> Option<End> {
-        let freed = after
-            .iter()
-            .position(|stmt| matches!(stmt, Stmt::Free(name) if name == start.state));
-        if let Some(freed) = freed {
-            let reads = after.get(..freed)?.iter();
-            let only_read = reads.clone().all(|stmt| !writes(stmt, start.state));
-            let stays = reads.clone().all(|stmt| {
-                matches!(stmt, Stmt::Free(name) if name == start.from) || !writes(stmt, start.from)
+    fn end(&self, start: &Start, slots: &Slots, looping: &Stmt) -> Option<End> {
+        if let Some(freed) = slots.freed(&start.state, start.looped) {
+            let all = |buffer: &Name, is_fine: &dyn Fn(&Stmt) -> bool| {
+                let mut later = slots.between(buffer, start.looped, freed);
+                later.all(|at| slots.get(at).iter().all(is_fine))
+            };
+            let only_read = all(&start.state, &|stmt| !writes(stmt, &start.state));
+            let stays = all(&start.from, &|stmt| {
+                frees(stmt, &start.from) || !writes(stmt, &start.from)
             });
             if only_read && stays {
                 return Some(End::OnlyRead { freed });
@@ -165,7 +203,7 @@ impl Borrowing {
 
 /// What becomes of the state behind the loop.
 enum End {
-    /// It is read, and freed by that statement.
+    /// It is read, and freed in that slot.
     OnlyRead { freed: usize },
     /// It is needed where it was to be: it is there, or copied now.
     Copied(Option<Stmt>),

@@ -51,7 +51,7 @@ impl Generator<'_> {
             }
             _ => false,
         };
-        let in_order = self.parallel == Parallel::Inside || operator_fails;
+        let in_order = self.parallel != Parallel::Outside || operator_fails;
         let filters = matches!(instance.prim, Prim::FilterI(..) | Prim::PartitionI(..));
         if in_order && !filters {
             return self.reference(instance, arguments);
@@ -105,9 +105,9 @@ impl Generator<'_> {
             (Prim::PermuteI(_, scalar, site), [indices, values, out], _) => {
                 self.claimed_permute(&of, *scalar, site, [indices, values, out])
             }
-            (Prim::ReduceByIndexI(_, scalar, parts), [function, indices, values, var], Some(cells)) => {
+            (Prim::ReduceByIndexI(level, scalar, parts), [function, indices, values, var], Some(cells)) => {
                 let arguments = [*function, *indices, *values, *var];
-                self.histogram(instance, &of, (*scalar, *parts), cells, arguments)
+                self.histogram(instance, &of, (*level, *scalar, *parts), cells, arguments)
             }
             _ => self.bug(format!("`{}` without its arguments", instance.prim.name())),
         }
@@ -136,7 +136,7 @@ impl Generator<'_> {
         datas: &[Data],
     ) -> Lowering<()> {
         match chunk {
-            Some(chunk) if self.parallel != Parallel::Inside && stage2::for_threads(level, datas) => {
+            Some(chunk) if self.parallel == Parallel::Outside && stage2::for_threads(level, datas) => {
                 self.chained_filter(chunk, filter)
             }
             _ => self.filter_in_order(filter),

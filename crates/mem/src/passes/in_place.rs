@@ -28,6 +28,7 @@ use crate::leaves::Leaf;
 use crate::relocate::relocate;
 use almach_core::{Atom, Exp, Var};
 use almach_lmad::{Verdict, disjoint};
+use almach_prim::Prim;
 use std::collections::{BTreeSet, HashSet};
 
 pub fn in_place(program: Annotated, log: &mut Log) -> Annotated {
@@ -190,6 +191,18 @@ fn owned(draft: &Draft<'_, '_>, info: &StmtInfo<'_>, class: &HashSet<Var>) -> Re
         return Err(Obstacle::from(why)
             .help("update an array that the program makes, or copy the caller's first (`materialise`)"));
     }
+    if let Some(array) = class
+        .iter()
+        .flat_map(|block| draft.placed_in(block))
+        .find(|array| has_kind(index, array))
+    {
+        let why = format!(
+            "it may be in the memory of `{}`, whose kind the program says",
+            array.name
+        );
+        return Err(Obstacle::from(why)
+            .help("update an array that is not given to `toGlobal`, `toLocal` or `toPrivate`"));
+    }
     let lambda = index
         .around(info.body)
         .into_iter()
@@ -206,6 +219,13 @@ fn owned(draft: &Draft<'_, '_>, info: &StmtInfo<'_>, class: &HashSet<Var>) -> Re
         }
         None => Ok(()),
     }
+}
+
+/// Whether an array is in memory of a kind that the program says: it is not where the plan would have it.
+fn has_kind(index: &Index<'_>, array: &Var) -> bool {
+    index.stmt_of(array).is_some_and(|info| {
+        matches!(&info.stmt.exp, Exp::Op(op) if matches!(op.prim, Prim::ToGlobal | Prim::ToLocal | Prim::ToPrivate))
+    })
 }
 
 /// The first array that is in a block, in words; the block where there is none.

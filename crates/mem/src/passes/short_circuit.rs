@@ -447,35 +447,46 @@ fn there_before(draft: &Draft<'_, '_>, to: &Home, start: Moment) -> Result<(), S
     }
 }
 
-/// Where what was copied is used after the copy, nothing else is written to where it then is before that.
+/// After the copy, nothing is written to one of the two while the other is used: what was copied would be overwritten with what
+/// it was copied to, and the other way round.
 fn unchanged_after(draft: &Draft<'_, '_>, to: &Home, from: &Home, copy: &Copy) -> Result<(), String> {
-    let index = draft.index();
-    let copying = copy.stmt.and_then(|at| index.stmts.get(at));
+    let copying = copy.stmt.and_then(|at| draft.index().stmts.get(at));
     let copied = copying.map_or(copy.at, |info| info.end);
-    let readers = draft.readers([&from.block]);
-    let last = readers
-        .iter()
-        .filter_map(|var| Some((var, *index.uses.get(var)?.iter().max()?)))
-        .filter(|(_, last)| *last > copied)
-        .max_by_key(|(_, last)| *last);
-    let Some((var, last)) = last else {
-        return Ok(());
-    };
-    let writes = |at: usize| {
-        let info = index.stmts.get(at);
-        let single = info.is_some_and(|info| info.stmt.pattern.values.len() == 1);
-        let later = info.is_some_and(|info| info.start >= copied && info.start < last);
-        later && !(single && draft.is_derived(at))
-    };
-    let class = draft.class(&to.block);
-    let placed = class.iter().flat_map(|block| draft.placed_in(block));
-    let mut makers = placed.filter_map(|var| index.defs.get(&var).copied());
-    match makers.any(writes) {
-        true => Err(format!(
-            "`{}` is used after `{}` is written to again",
-            index.name(var),
-            to.block.name
-        )),
-        false => Ok(()),
+    let (theirs, own) = (draft.class(&to.block), draft.class(&from.block));
+    used_after_writes(draft, copied, &own, &theirs)?;
+    used_after_writes(draft, copied, &theirs, &own)
+}
+
+/// Of some blocks, nothing that was there before is used while or after something is made in others, from a moment on: two views
+/// of a block are one array each, and only the one that is written to in place is known to be dead.
+fn used_after_writes(
+    draft: &Draft<'_, '_>,
+    since: Moment,
+    used: &HashSet<Var>,
+    written: &HashSet<Var>,
+) -> Result<(), String> {
+    let index = draft.index();
+    let placed = written.iter().flat_map(|block| draft.placed_in(block));
+    let makers = placed.filter_map(|var| {
+        let at = index.defs.get(&var).copied()?;
+        let info = index.stmts.get(at)?;
+        let derived = info.stmt.pattern.values.len() == 1 && draft.is_derived(at);
+        (info.start >= since && !derived).then_some((info.start, var))
+    });
+    let makers: Vec<(Moment, Var)> = makers.collect();
+    for var in draft.readers(used) {
+        let bound = index.bound.get(&var).copied().unwrap_or(0);
+        let last = index.uses.get(&var).into_iter().flatten().max();
+        let disturbed = makers
+            .iter()
+            .find(|(start, made)| *made != var && bound <= *start && last.is_some_and(|last| *last > *start));
+        if let Some((_, made)) = disturbed {
+            return Err(format!(
+                "`{}` is used after `{}` is made in the same memory",
+                index.name(&var),
+                index.name(made)
+            ));
+        }
     }
+    Ok(())
 }

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! if cells * copies < n {
-//!   par for c < copies { own bins of part c; every b: atomic bins[b] = bins[b] ⊕ own[b] }
+//!   par for c < copies { own bins of part c; every b: atomic bins[b] = bins[b] ⊕ own[b] }      (a group's: updated atomically too)
 //!   or, where the order shows:
 //!   par for c < copies { own bins of part c }          par for b < cells { bins[b] = bins[b] ⊕ own[0][b] ⊕ own[1][b] … }
 //! } else {
@@ -53,7 +53,7 @@ impl Generator<'_> {
         &mut self,
         instance: &Instance,
         of: &Elements,
-        (scalar, parts): (ScalarType, Option<Chunk>),
+        (level, scalar, parts): (Level, ScalarType, Option<Chunk>),
         cells: Index,
         [function, indices, values, var]: [&Phrase; 4],
     ) -> Lowering<()> {
@@ -91,6 +91,9 @@ impl Generator<'_> {
         let exact = operator.filter(|(op, ty)| exact_in_any_order(*op, *ty));
         let added = exact.and_then(|(op, ty)| Some((op, neutral(op, ty)?)));
         let in_parts = |this: &mut Self| match added {
+            Some((op, neutral)) if matches!(level, Level::Group(_)) => {
+                this.with_bins_of_groups(&histogram, op, neutral, &copies)
+            }
             Some((op, neutral)) => this.with_own_bins(&histogram, op, neutral, &copies),
             None => this.with_copies(&histogram, operator, &copies),
         };
@@ -146,6 +149,43 @@ impl Generator<'_> {
                 this.update_atomically(var, &b, op, value)
             })?;
             this.end_variable(&own.bins)
+        })
+    }
+
+    /// The same for groups: the work-items of one share its bins, and update them atomically.
+    fn with_bins_of_groups(
+        &mut self,
+        histogram: &Histogram<'_>,
+        op: BinOp,
+        neutral: Scalar,
+        parts: &Index,
+    ) -> Lowering<()> {
+        let Histogram {
+            of, at, values, var, ..
+        } = *histogram;
+        let chunking = self.parts_of(of, parts);
+        self.over_chunks(&chunking, LoopMode::Par, |this, part| {
+            let own = this.variable("own", &Data::array(at.2.clone(), of.data.clone()));
+            let b = this.fresh("b");
+            this.counted(b.clone(), at.2.clone(), LoopMode::Items, |this| {
+                let neutral = almach_dpia::build::literal(neutral);
+                this.put(of, &own, &Index::var(b), &neutral)
+            })?;
+            let k = this.fresh("k");
+            this.counted(k.clone(), part.length.clone(), LoopMode::Items, |this| {
+                let i = &part.start + &Index::var(k);
+                this.inside_at(at, &i, |this, j| {
+                    let value = this.read(values, vec![Step::At(i.clone())])?;
+                    this.update_atomically(&own, j, op, value)
+                })
+            })?;
+            let b = this.fresh("b");
+            this.counted(b.clone(), at.2.clone(), LoopMode::Items, |this| {
+                let b = Index::var(b);
+                let value = this.read(&own.clone().reader(), vec![Step::At(b.clone())])?;
+                this.update_atomically(var, &b, op, value)
+            })?;
+            this.end_variable(&own)
         })
     }
 

@@ -89,14 +89,16 @@ impl Generator<'_> {
             (Level::Seq, _) => LoopMode::Seq,
             (Level::Vec, _) => LoopMode::Simd,
             (Level::Par | Level::Grid(_) | Level::Group(_), Parallel::Outside) => LoopMode::Par,
-            (Level::Par | Level::Grid(_) | Level::Group(_), Parallel::Inside) | (Level::Local(_), _) => {
-                LoopMode::Seq
-            }
+            (Level::Local(_), Parallel::Group) | (Level::Grid(_), Parallel::Grid) => LoopMode::Items,
+            (Level::Par | Level::Grid(_) | Level::Group(_) | Level::Local(_), _) => LoopMode::Seq,
         };
         let outer = self.parallel;
-        if mode != LoopMode::Seq {
-            self.parallel = Parallel::Inside;
-        }
+        self.parallel = match (mode, level) {
+            (LoopMode::Seq, _) => outer,
+            (LoopMode::Par, Level::Group(_)) => Parallel::Group,
+            (LoopMode::Par | LoopMode::Items, Level::Grid(1..)) => Parallel::Grid,
+            _ => Parallel::Inside,
+        };
         let result = self.counted(index, count, mode, body);
         self.parallel = outer;
         result
