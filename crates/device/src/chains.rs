@@ -15,6 +15,7 @@
 //! depends on: else it would be a race. Scalars that cross from one phase to a later one are saved, one cell for each iteration.
 
 use crate::fresh::Fresh;
+use crate::substitute::substitute;
 use almach_base::{Name, Span};
 use almach_imp::{AtomicStep, Expr, Index, LoopMode, Stmt, Touched, Width};
 use almach_value::ScalarType;
@@ -211,40 +212,7 @@ fn binder(stmt: &Stmt) -> Option<(Name, ScalarType)> {
 
 /// Another name for a scalar, in statements that only read it.
 pub(crate) fn rename(stmts: &mut [Stmt], from: &Name, to: &Name) {
-    let place = |index: &mut Index| {
-        if index.free_vars().any(|name| name == from) {
-            *index = index.map_vars(&|name: &Name| Index::var(if name == from { to } else { name }.clone()));
-        }
-    };
-    for stmt in stmts {
-        stmt.for_each_expr_mut(&mut |expr| rename_in(expr, from, to));
-        stmt.for_each_index_mut(&mut |index| place(index));
-        stmt.blocks_mut()
-            .into_iter()
-            .for_each(|block| rename(block, from, to));
-    }
-}
-
-fn rename_in(expr: &mut Expr, from: &Name, to: &Name) {
-    match expr {
-        Expr::Const(_) => {}
-        Expr::Var(name) => {
-            if name == from {
-                *name = to.clone();
-            }
-        }
-        Expr::Index(index) | Expr::Load(_, index) => {
-            if index.free_vars().any(|name| name == from) {
-                *index =
-                    index.map_vars(&|name: &Name| Index::var(if name == from { to } else { name }.clone()));
-            }
-        }
-        Expr::Unary(_, a) => rename_in(a, from, to),
-        Expr::Binary(_, a, b) => [a, b].into_iter().for_each(|part| rename_in(part, from, to)),
-        Expr::Ternary(_, a, b, c) | Expr::Select(a, b, c) => {
-            [a, b, c].into_iter().for_each(|part| rename_in(part, from, to));
-        }
-    }
+    substitute(stmts, from, &Index::var(to.clone()));
 }
 
 fn waits(stmt: &Stmt) -> bool {

@@ -11,8 +11,16 @@ use almach_imp::{Expr, Index, LoopMode, Stmt, Touched, Width};
 /// Fewer cells than this are not worth a kernel of their own.
 const FEW: i64 = 64;
 
-/// The same as a parallel loop, where that is one.
+/// The same as a parallel loop, where that is one and long enough for a kernel.
 pub(crate) fn in_parallel(stmt: &Stmt, fresh_index: impl FnOnce() -> Name) -> Option<Stmt> {
+    match stmt {
+        Stmt::Copy { count, .. } | Stmt::For { count, .. } if is_few(count) => None,
+        _ => at_once(stmt, fresh_index),
+    }
+}
+
+/// The same as a parallel loop, where that is one.
+pub(crate) fn at_once(stmt: &Stmt, fresh_index: impl FnOnce() -> Name) -> Option<Stmt> {
     match stmt {
         Stmt::Copy {
             to,
@@ -20,7 +28,7 @@ pub(crate) fn in_parallel(stmt: &Stmt, fresh_index: impl FnOnce() -> Name) -> Op
             from,
             from_index,
             count,
-        } if to != from && !is_few(count) => {
+        } if to != from => {
             let index = fresh_index();
             let at = Index::var(index.clone());
             let body = vec![Stmt::Store {
@@ -42,13 +50,53 @@ pub(crate) fn in_parallel(stmt: &Stmt, fresh_index: impl FnOnce() -> Name) -> Op
             count,
             mode: LoopMode::Seq,
             body,
-        } if !is_few(count) && body.iter().all(|stmt| fills(stmt, index)) => Some(Stmt::For {
+        } if writes_apart(body) && body.iter().all(|stmt| fills(stmt, index)) => Some(Stmt::For {
             index: index.clone(),
             width: *width,
             count: count.clone(),
             mode: LoopMode::Par,
             body: body.clone(),
         }),
+        _ => None,
+    }
+}
+
+/// Whether a loop only moves values between different buffers, each to a cell of its own.
+pub(crate) fn copies(stmt: &Stmt) -> bool {
+    let Stmt::For {
+        index,
+        mode: LoopMode::Seq | LoopMode::Simd,
+        body,
+        ..
+    } = stmt
+    else {
+        return false;
+    };
+    let written: Vec<&Name> = body.iter().filter_map(written_by).collect();
+    writes_apart(body)
+        && body.iter().all(|stmt| match stmt {
+            Stmt::At(_) => true,
+            Stmt::Store {
+                index: place, value, ..
+            } => {
+                let read = Touched::of_expr(value).cells;
+                is_apart(place, index) && !written.iter().any(|name| read.contains_key(*name))
+            }
+            _ => false,
+        })
+}
+
+/// Whether every buffer is written once in an iteration: else the order of iterations may matter.
+fn writes_apart(body: &[Stmt]) -> bool {
+    let mut seen = std::collections::HashSet::new();
+    body.iter()
+        .filter_map(written_by)
+        .all(|buffer| seen.insert(buffer))
+}
+
+fn written_by(stmt: &Stmt) -> Option<&Name> {
+    match stmt {
+        Stmt::Store { buffer, .. } => Some(buffer),
         _ => None,
     }
 }

@@ -94,15 +94,7 @@ impl Inliner<'_, '_> {
                 }
             }
         }
-        let touched = Touched::of(&proc.body);
-        for (name, _) in touched.bound {
-            let new = self.fresh.name(&name);
-            names.scalars.insert(name, new);
-        }
-        for name in touched.declared {
-            let new = self.fresh.name(&name);
-            names.buffers.insert(name, (new, Index::constant(0)));
-        }
+        names.add_own(&proc.body, self.fresh);
         let start = body.len();
         body.extend(proc.body.iter().cloned());
         body.iter_mut().skip(start).for_each(|stmt| names.stmt(stmt));
@@ -117,7 +109,8 @@ impl Inliner<'_, '_> {
     }
 }
 
-fn count(stmts: &[Stmt]) -> usize {
+/// How many statements there are, at any depth.
+pub(crate) fn count(stmts: &[Stmt]) -> usize {
     let inner = |stmt: &Stmt| stmt.blocks().into_iter().map(|block| count(block)).sum::<usize>();
     stmts.iter().map(|stmt| 1 + inner(stmt)).sum()
 }
@@ -130,7 +123,29 @@ struct Names {
     buffers: HashMap<Name, (Name, Index)>,
 }
 
+/// A copy of statements whose names are its own.
+pub(crate) fn with_own_names(stmts: &[Stmt], fresh: &mut Fresh) -> Vec<Stmt> {
+    let mut names = Names::default();
+    names.add_own(stmts, fresh);
+    let mut copy = stmts.to_vec();
+    copy.iter_mut().for_each(|stmt| names.stmt(stmt));
+    copy
+}
+
 impl Names {
+    /// New names for what statements bind and declare.
+    fn add_own(&mut self, stmts: &[Stmt], fresh: &mut Fresh) {
+        let touched = Touched::of(stmts);
+        for (name, _) in touched.bound {
+            let new = fresh.name(&name);
+            self.scalars.insert(name, new);
+        }
+        for name in touched.declared {
+            let new = fresh.name(&name);
+            self.buffers.insert(name, (new, Index::constant(0)));
+        }
+    }
+
     fn scalar(&self, name: &Name) -> Name {
         self.scalars.get(name).unwrap_or(name).clone()
     }

@@ -9,6 +9,9 @@
 //! ```
 //!
 //! - A parallel loop is a kernel, its iterations are work-items.
+//! - Loops for work-items that are all that a parallel loop does are one with it ([`grids`]).
+//! - Where an iteration has little to do, a work-item has several ([`strips`]).
+//! - A parallel loop with loops for the work-items of a group in it is a kernel of groups ([`groups`]).
 //! - What is not parallel but works on arrays is a kernel of one work-item, so that the arrays stay where they are; the scalars that
 //!   come out of it are read back, all in one piece ([`tasks`]).
 //! - Loops and branches with kernels in them, and memory, are the host's ([`split`]).
@@ -28,8 +31,12 @@ mod extents;
 mod fills;
 mod foreign;
 mod fresh;
+mod grids;
+mod groups;
 mod inline;
 mod split;
+mod strips;
+mod substitute;
 mod tasks;
 mod why;
 
@@ -65,6 +72,14 @@ pub enum Place {
     WorkItems {
         kernel: Name,
     },
+    /// A work-item for a few iterations.
+    Strips {
+        kernel: Name,
+    },
+    /// As many groups of work-items as iterations.
+    Groups {
+        kernel: Name,
+    },
     /// One work-item.
     Alone {
         kernel: Name,
@@ -76,6 +91,13 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Place::WorkItems { kernel } => write!(f, "the kernel `{kernel}`, a work-item for each iteration"),
+            Place::Strips { kernel } => {
+                write!(f, "the kernel `{kernel}`, a work-item for every four iterations")
+            }
+            Place::Groups { kernel } => write!(
+                f,
+                "the kernel `{kernel}`, a group of work-items for each iteration"
+            ),
             Place::Alone { kernel } => write!(f, "the kernel `{kernel}`, one work-item"),
             Place::Host(why) => write!(f, "the host does it, not a kernel: {why}"),
         }

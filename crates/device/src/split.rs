@@ -4,13 +4,16 @@ use crate::chains::{cells_for, over_chunks, phases, rename, shared_buffers, with
 use crate::expand::{Lanes, expand, expand_also};
 use crate::fills;
 use crate::fresh::Fresh;
+use crate::grids;
+use crate::groups::{self, grouped};
 use crate::inline::inline;
+use crate::strips::in_strips;
 use crate::tasks::{Task, allocated, is_taskable, private_buffers};
 use crate::why::{Why, has_threads, why_not};
 use crate::{Place, Placement, Unit, call_on_host};
 use almach_base::{Name, Span};
 use almach_imp::naturals::calls;
-use almach_imp::{Access, Argument, Expr, LoopMode, Proc, Stmt, Touched, Transfer, is_column};
+use almach_imp::{Access, Argument, Expr, LoopMode, Proc, Stmt, Touched, Transfer, Width, is_column};
 use almach_value::ScalarType;
 use std::collections::{BTreeMap, HashSet};
 
@@ -157,12 +160,44 @@ impl<'a> Splitter<'a> {
     fn parallel(&mut self, stmt: &Stmt, out: &mut Vec<Stmt>) {
         let mut parallel = stmt.clone();
         let Stmt::For {
-            index, count, body, ..
+            index,
+            width,
+            count,
+            body,
+            ..
         } = &mut parallel
         else {
             return;
         };
         inline(body, self.unit, &mut self.fresh);
+        while grids::flatten(index, count, body, &mut self.fresh) {
+            *width = Width::W64;
+        }
+        if why_not(body, self.unit).is_none()
+            && let Some(grouped) = grouped(body, &mut self.fresh)
+        {
+            *body = grouped;
+            let name = self.kernel_name();
+            self.note(Place::Groups { kernel: name.clone() });
+            out.push(Stmt::Kernel {
+                name,
+                body: vec![parallel],
+            });
+            return;
+        }
+        groups::in_order(body);
+        if why_not(body, self.unit).is_none()
+            && let Some((group, groups, strips)) = in_strips(index, count, body, &mut self.fresh)
+        {
+            (*index, *count, *body, *width) = (group, groups, strips, Width::W64);
+            let name = self.kernel_name();
+            self.note(Place::Strips { kernel: name.clone() });
+            out.push(Stmt::Kernel {
+                name,
+                body: vec![parallel],
+            });
+            return;
+        }
         let lanes = Lanes { index, count };
         let expanded = match why_not(body, self.unit) {
             None => expand(body, Some(lanes), &mut self.fresh),

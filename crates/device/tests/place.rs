@@ -50,8 +50,22 @@ proc main(n: i64, xs: read f32, out: out f32) {
               alloc tmp[n]
               fresh tmp
               kernel main_1 {
-                par for i < n {
-                  tmp[i] = xs[i] * xs[i]
+                par for group < (n + 1023)/1024 {
+                  items for item: i32 < 256 {
+                    if {1024*group + 1024} <= {n} {
+                      for each: i32 < 4 {
+                        let i: i64 = {256*each + 1024*group + item}
+                        tmp[i] = xs[i] * xs[i]
+                      }
+                    } else {
+                      for each_2: i32 < 4 {
+                        let i_2: i64 = {256*each_2 + 1024*group + item}
+                        if i_2 < {n} {
+                          tmp[i_2] = xs[i_2] * xs[i_2]
+                        }
+                      }
+                    }
+                  }
                 }
               }
               var acc: f32 = 0.0f32
@@ -164,9 +178,24 @@ proc main(n: i64, xs: read i32, prefix: write i32, flag: write i32, out: write i
                 }
               }
               kernel main_3 {
-                par for c_4 < n {
-                  let before_2: i32 = before_saved[c_4]
-                  out[c_4] = before_2
+                par for group < (n + 1023)/1024 {
+                  items for item: i32 < 256 {
+                    if {1024*group + 1024} <= {n} {
+                      for each: i32 < 4 {
+                        let c_4: i64 = {256*each + 1024*group + item}
+                        let before_2: i32 = before_saved[c_4]
+                        out[c_4] = before_2
+                      }
+                    } else {
+                      for each_2: i32 < 4 {
+                        let c_4_2: i64 = {256*each_2 + 1024*group + item}
+                        if c_4_2 < {n} {
+                          let before_2_2: i32 = before_saved[c_4_2]
+                          out[c_4_2] = before_2_2
+                        }
+                      }
+                    }
+                  }
                 }
               }
               free total_saved
@@ -203,8 +232,22 @@ proc main(n: i64, xs: read f32, out: write f32) {
 
             proc main(n: i64, xs: read f32, out: write f32) {
               kernel main_1 {
-                par for i < n {
-                  out[i] = xs[i]
+                par for group < (n + 1023)/1024 {
+                  items for item: i32 < 256 {
+                    if {1024*group + 1024} <= {n} {
+                      for each: i32 < 4 {
+                        let i: i64 = {256*each + 1024*group + item}
+                        out[i] = xs[i]
+                      }
+                    } else {
+                      for each_2: i32 < 4 {
+                        let i_2: i64 = {256*each_2 + 1024*group + item}
+                        if i_2 < {n} {
+                          out[i_2] = xs[i_2]
+                        }
+                      }
+                    }
+                  }
                 }
               }
               fetch write out
@@ -253,8 +296,22 @@ proc main(n: i64, xs: read i64, out: write i64) {
         expect![[r#"
             proc main(n: i64, xs: read i64, out: write i64) {
               kernel main_1 {
-                par for i < n {
-                  out[i] = xs[i]
+                par for group < (n + 1023)/1024 {
+                  items for item: i32 < 256 {
+                    if {1024*group + 1024} <= {n} {
+                      for each: i32 < 4 {
+                        let i: i64 = {256*each + 1024*group + item}
+                        out[i] = xs[i]
+                      }
+                    } else {
+                      for each_2: i32 < 4 {
+                        let i_2: i64 = {256*each_2 + 1024*group + item}
+                        if i_2 < {n} {
+                          out[i_2] = xs[i_2]
+                        }
+                      }
+                    }
+                  }
                 }
               }
               var m: i64
@@ -390,4 +447,112 @@ proc main(n: i64, xs: read f64, out: write f64) {
         panic!("{:?}", placed.placements);
     };
     assert!(why.to_string().contains("no version for kernels"));
+}
+
+#[test]
+fn loops_for_work_items_are_a_group_that_meets_at_barriers() {
+    let text = r"proc main(n: i64, xs: read f32, out: write f32) {
+  par for g < n {
+    buffer acc: f32
+    alloc acc[8]
+    buffer half: f32
+    alloc half[4]
+    items for i < 8 {
+      acc[i] = xs[8*g + i]
+    }
+    for k < 3 {
+      items for i_2 < 8 {
+        acc[i_2] = acc[i_2] + 1.0f32
+      }
+    }
+    items for i_3 < 4 {
+      half[i_3] = acc[i_3] + acc[i_3 + 4]
+    }
+    free acc
+    out[g] = half[0]
+    free half
+  }
+}
+";
+    becomes(
+        text,
+        expect![[r#"
+            proc main(n: i64, xs: read f32, out: write f32) {
+              kernel main_1 {
+                par for g < n {
+                  buffer acc: local f32
+                  alloc acc[8]
+                  buffer half: local f32
+                  alloc half[4]
+                  items for item: i32 < 8 {
+                    acc[item] = xs[8*g + item]
+                    for k < 3 {
+                      acc[item] = acc[item] + 1.0f32
+                    }
+                    barrier
+                    if {item} < {4} {
+                      half[item] = acc[item] + acc[item + 4]
+                    }
+                    barrier
+                    if {item} == 0i64 {
+                      out[g] = half[0]
+                    }
+                  }
+                  free acc
+                  free half
+                }
+              }
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn a_buffer_of_own_cells_is_a_variable_and_nested_loops_are_one() {
+    let text = r"proc main(n: i64, m: i64, xs: read f32, out: write f32) {
+  par for g < n {
+    buffer own: f32
+    alloc own[8]
+    items for i < 8 {
+      own[i] = xs[8*g + i]
+    }
+    items for i_2 < 8 {
+      out[8*g + i_2] = own[i_2]
+    }
+    free own
+  }
+  par for r < n {
+    items for c < m {
+      for k < 9 {
+        out[m*r + c] = xs[m*r + c]
+      }
+    }
+  }
+}
+";
+    becomes(
+        text,
+        expect![[r#"
+            proc main(n: i64, m: i64, xs: read f32, out: write f32) {
+              kernel main_1 {
+                par for g < n {
+                  items for item: i32 < 8 {
+                    var own: f32
+                    own = xs[8*g + item]
+                    out[8*g + item] = own
+                  }
+                }
+              }
+              kernel main_2 {
+                par for cell < m*n {
+                  let r: i64 = {cell/m}
+                  let c: i64 = {cell - m*(cell/m)}
+                  for k < 9 {
+                    out[m*r + c] = xs[m*r + c]
+                  }
+                }
+              }
+            }
+        "#]],
+    );
 }

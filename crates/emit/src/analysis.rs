@@ -21,6 +21,9 @@ const ALL_LARGE_BYTES: i64 = 64 * 1024;
 const ROOM_BYTES: i64 = 4096;
 const ELEMENTS_FOR_A_CELL: i64 = 4096;
 
+/// And for what a loop allocates in every iteration: where that is little, the memory of the heap takes longer than the work.
+const LOOP_ROOM_BYTES: i64 = 1024;
+
 /// Where the cells of an owned buffer are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Storage {
@@ -53,6 +56,8 @@ pub struct Uses {
     large: HashMap<Name, Storage>,
     /// What constants are that were computed from sizes.
     indices: HashMap<Name, Index>,
+    /// Where the statement stands that is being looked at.
+    place: Place,
 }
 
 /// How a procedure waits for those that it calls.
@@ -82,6 +87,15 @@ struct BufferUse {
     shrinks: bool,
     /// None for a parameter, whose cells the caller gets.
     ty: Option<ScalarType>,
+    place: Place,
+}
+
+/// How often a statement may run.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum Place {
+    #[default]
+    Once,
+    InLoop,
 }
 
 impl BufferUse {
@@ -130,6 +144,9 @@ impl Uses {
                 (Some(size), _) if is_large.contains(&size) => (Storage::Stack(size), size),
                 (None, Some(elements)) if elements >= ELEMENTS_FOR_A_CELL => {
                     (Storage::Room(ROOM_BYTES / width), ROOM_BYTES / width)
+                }
+                (None, _) if buffer.place == Place::InLoop => {
+                    (Storage::Room(LOOP_ROOM_BYTES / width), LOOP_ROOM_BYTES / width)
                 }
                 _ => continue,
             };
@@ -232,6 +249,7 @@ impl Uses {
             in_own_block: true,
             number: self.buffers.len(),
             ty,
+            place: self.place,
             ..BufferUse::default()
         };
         self.buffers.insert(name.clone(), new);
@@ -245,6 +263,12 @@ impl Uses {
 
     fn nested(&mut self, stmts: &[Stmt]) {
         self.block(stmts, HashSet::new(), Depth::Nested);
+    }
+
+    fn repeated(&mut self, stmts: &[Stmt]) {
+        let around = std::mem::replace(&mut self.place, Place::InLoop);
+        self.nested(stmts);
+        self.place = around;
     }
 
     fn stmt(&mut self, stmt: &Stmt, declared: &mut HashSet<Name>, depth: Depth) {
@@ -350,11 +374,11 @@ impl Uses {
             }
             Stmt::For { count, body, .. } => {
                 self.index(count);
-                self.nested(body);
+                self.repeated(body);
             }
             Stmt::While { condition, body } => {
                 self.expr(condition);
-                self.nested(body);
+                self.repeated(body);
             }
             Stmt::If {
                 condition,

@@ -91,7 +91,12 @@ impl Emitter<'_> {
                 Helper::AtomicUpdate(*op, order, ty)
             }
         };
-        let call = CExpr::call(self.helpers.need(helper), arguments);
+        let mut function = self.helpers.need(helper);
+        if self.locals.contains(buffer) {
+            self.helpers.local_atomics = true;
+            function = local_form(&function);
+        }
+        let call = CExpr::call(function, arguments);
         match step.bound() {
             Some((name, ty)) => self.bound(name, ty, call, out),
             None => out.push(CStmt::Do(call)),
@@ -217,4 +222,9 @@ impl Emitter<'_> {
         out.push(CStmt::Break);
         Ok(out)
     }
+}
+
+/// The name of an atomic step on local memory.
+pub fn local_form(name: &str) -> String {
+    format!("local_{name}")
 }

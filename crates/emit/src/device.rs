@@ -13,6 +13,8 @@
 //! Scalars that a kernel of one work-item assigns go through a mailbox, and so do failures: of several work-items' that of the least
 //! iteration stays. Kernels behind one that failed do nothing.
 
+mod group;
+
 use crate::KernelCode;
 use crate::helpers::{Helper, Helpers};
 use crate::index::{Arithmetic, integer};
@@ -23,6 +25,7 @@ use crate::{Target, print};
 use almach_base::{Diagnostic, Name};
 use almach_imp::{Access, Expr, Index, LoopMode, Proc, Stmt, Touched, Transfer, Width};
 use almach_value::{ScalarType, UnOp};
+use group::group;
 use std::collections::{HashMap, HashSet};
 
 type Emit<T> = Result<T, Box<Diagnostic>>;
@@ -126,9 +129,15 @@ impl Emitter<'_> {
     pub fn kernel(&mut self, name: &Name, body: &[Stmt], out: &mut Vec<CStmt>) -> Emit<()> {
         let border = Border::of(body);
         let number = self.kernel_function(name, body, &border)?;
-        let items = match lanes(body) {
-            Some((_, _, count, _)) => self.index(count, Arithmetic::Wrapping),
-            None => integer(1),
+        let (items, of_group) = match lanes(body) {
+            Some((_, _, count, inner)) => match group(inner) {
+                Some(group) => (
+                    self.index(&(count * group.items), Arithmetic::Wrapping),
+                    self.index(group.items, Arithmetic::Wrapping),
+                ),
+                None => (self.index(count, Arithmetic::Wrapping), integer(0)),
+            },
+            None => (integer(1), integer(0)),
         };
         let mut arguments = Vec::new();
         for name in &border.scalars {
@@ -149,6 +158,7 @@ impl Emitter<'_> {
                 context.clone(),
                 CExpr::literal(number.to_string()),
                 items,
+                of_group,
                 arguments,
                 CExpr::literal(count.to_string()),
             ],
@@ -277,6 +287,7 @@ impl Emitter<'_> {
             facts: self.facts.clone(),
             scope: scope.clone(),
             rooms: HashMap::new(),
+            locals: HashSet::new(),
             regions: vec![Region {
                 label: "failed".into(),
                 jumps: false,
@@ -290,6 +301,7 @@ impl Emitter<'_> {
             allocates: false,
             chain: None,
             calls: Vec::new(),
+            angles: None,
             side: Side::Kernel { at: integer(0) },
             kernels: None,
         };
@@ -335,6 +347,10 @@ impl Emitter<'_> {
                 if count.free_vars().all(|var| self.stays(var)) {
                     self.facts.enter_loop(index, count);
                 }
+                if let Some(group) = group(inner) {
+                    self.group_text(&group, &c_index, &mut stmts)?;
+                    return Ok(self.kernel_of(c_name, params, stmts));
+                }
                 self.side = Side::Kernel {
                     at: CExpr::name(c_index.clone()),
                 };
@@ -358,8 +374,12 @@ impl Emitter<'_> {
             let raw = self.raw(value, ty);
             stmts.push(CStmt::Assign(place, raw));
         }
+        Ok(self.kernel_of(c_name, params, stmts))
+    }
+
+    fn kernel_of(&self, c_name: &str, params: Vec<CParam>, stmts: Vec<CStmt>) -> CFunction {
         let returns = CStmt::Return(None);
-        Ok(CFunction {
+        CFunction {
             linkage: Linkage::External,
             result: CType::Named("KERNEL void".into()),
             name: c_name.to_string(),
@@ -368,7 +388,7 @@ impl Emitter<'_> {
                 .into_iter()
                 .map(|stmt| stmt.with_goto("failed", &returns))
                 .collect(),
-        })
+        }
     }
 
     /// The number of the work-item, which may be one too many.
@@ -612,9 +632,30 @@ impl Kernels {
         let blocks = BLOCKS
             .replace("VALUES", &values.to_string())
             .replace("RESULTS", &self.results.max(1).to_string());
-        [&constants, types, wanted, &blocks, "\n", &sources, driver].concat()
+        [
+            &constants,
+            types,
+            wanted,
+            &blocks,
+            "\n",
+            &sources,
+            driver,
+            KERNEL_TIME,
+        ]
+        .concat()
     }
 }
+
+const KERNEL_TIME: &str = r#"
+int NAME_kernel_time(struct NAME_ctx *ctx, int number, const char **name, double *seconds, double *least, int64_t *count) {
+  if (ctx->device == NULL || number < 0 || number >= KERNELS + 2) return 1;
+  *name = number < KERNELS ? kernel_names[number] : number == KERNELS ? "to the device" : "from the device";
+  *seconds = ctx->device->times[number].seconds;
+  *least = ctx->device->times[number].least;
+  *count = ctx->device->times[number].count;
+  return 0;
+}
+"#;
 
 const WANTED_DEVICE: &str = r#"/* What the user says of the device; NULL where that is nothing. */
 static const char *wanted_device(const struct NAME_ctx *ctx) {

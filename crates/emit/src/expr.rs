@@ -1,5 +1,6 @@
 //! Imp's expressions as C.
 
+use crate::device::Side;
 use crate::helpers::{Helper, math};
 use crate::index::{Arithmetic, IndexPrinter, integer};
 use crate::procedure::{Emitter, Role};
@@ -177,6 +178,23 @@ impl Emitter<'_> {
             UnOp::Rsqrt => {
                 let root = CExpr::call(math("sqrt", ty), [argument]);
                 CExpr::binary(CBinary::Divide, literal(one(ty)), root)
+            }
+            // A device has functions for floats, good to a few units in the last place, and much slower ones for doubles.
+            op if op.is_transcendental() && self.side != Side::Host && ty == ScalarType::F32 => {
+                CExpr::call(math(&unary_name(op), ty), [argument])
+            }
+            UnOp::Sin | UnOp::Cos if self.side == Side::Host => {
+                let helper = match (op, &self.angles) {
+                    (UnOp::Sin, None) => Helper::Sine,
+                    (UnOp::Sin, Some(_)) => Helper::NearSine,
+                    (_, None) => Helper::Cosine,
+                    (_, Some(_)) => Helper::NearCosine,
+                };
+                let mut call = through_double(&self.helpers.need(helper), vec![argument], ty);
+                if let Some(large) = &self.angles {
+                    call.add_argument(CExpr::unary(CUnary::Address, CExpr::name(large.clone())));
+                }
+                call
             }
             op if op.is_transcendental() => through_double(&unary_name(op), vec![argument], ty),
             UnOp::IsNan | UnOp::IsInf => {

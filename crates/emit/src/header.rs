@@ -171,4 +171,11 @@ const SET_DEVICE: &str = r"
 /* Which device kernels run on: its number, or a part of its name. NULL: what the environment variable ALMACH_DEVICE says, else the first
  * GPU. */
 void NAME_set_device(struct NAME_ctx *ctx, const char *device);
+
+/* Measures from now on how long kernels take, and transfers; a call then waits for each of its kernels. */
+void NAME_time_kernels(struct NAME_ctx *ctx, bool timed);
+
+/* What was measured of one kernel, by its number from 0, the last two being transfers to and from the device: its name, the seconds of
+ * all of its launches and of the fastest, and how many. Not 0 where there is no such number. */
+int NAME_kernel_time(struct NAME_ctx *ctx, int number, const char **name, double *seconds, double *least, int64_t *count);
 ";

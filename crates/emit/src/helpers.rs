@@ -42,6 +42,14 @@ pub enum Helper {
     Digits,
     /// A scalar as text, in a line.
     Show(ScalarType),
+    /// Stands before the loop over the lanes of a vector.
+    Lanes,
+    /// Sine and cosine of an angle, of what is left of it when quarter turns are taken off.
+    Turned,
+    NearSine,
+    NearCosine,
+    Sine,
+    Cosine,
 }
 
 /// The helpers that a file needs.
@@ -54,6 +62,8 @@ pub struct Helpers {
     pub reserved: BTreeSet<Name>,
     /// Whether a cell is settled.
     pub settles: bool,
+    /// Whether there are atomic steps on local memory.
+    pub local_atomics: bool,
 }
 
 impl Helpers {
@@ -64,6 +74,11 @@ impl Helpers {
             if ty.is_float() {
                 self.needed.insert(Helper::Digits);
             }
+        }
+        match helper {
+            Helper::NearSine | Helper::Sine => self.needed.extend([Helper::Turned, Helper::NearSine]),
+            Helper::NearCosine | Helper::Cosine => self.needed.extend([Helper::Turned, Helper::NearCosine]),
+            _ => {}
         }
         self.needed.insert(helper);
         helper.name()
@@ -108,6 +123,12 @@ impl Helper {
             Helper::Text => "put_text".into(),
             Helper::Digits => "show_float".into(),
             Helper::Show(ty) => format!("show_{ty}"),
+            Helper::Lanes => "LANES".into(),
+            Helper::Turned => "quarter_turns".into(),
+            Helper::NearSine => "near_sin_f64".into(),
+            Helper::NearCosine => "near_cos_f64".into(),
+            Helper::Sine => "sin_f64".into(),
+            Helper::Cosine => "cos_f64".into(),
         }
     }
 
@@ -188,9 +209,24 @@ impl Helper {
             Helper::Text => crate::text::TEXT.into(),
             Helper::Digits => crate::text::SHOW_FLOAT.into(),
             Helper::Show(ty) => crate::text::show(ty),
+            Helper::Lanes => LANES.into(),
+            Helper::Turned => crate::turns::TURNED.into(),
+            Helper::NearSine => crate::turns::NEAR_SINE.into(),
+            Helper::NearCosine => crate::turns::NEAR_COSINE.into(),
+            Helper::Sine => crate::turns::SINE.into(),
+            Helper::Cosine => crate::turns::COSINE.into(),
         }
     }
 }
+
+const LANES: &str = "\
+/* The loop behind it runs over the lanes of a vector: gcc would write them out, and use no vector. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define LANES _Pragma(\"GCC unroll 1\")
+#else
+#define LANES
+#endif
+";
 
 const FLOOR_DIVISION: &str = "\
 /* The greatest integer that is not above x / y. */
@@ -240,12 +276,14 @@ const SHRINK: &str = "\
  * next call would be too small for it. */
 static inline void *shrink(void *cells, int64_t count, size_t cell) {
   struct head *const whole = (struct head *)(void *)((char *)cells - BLOCK_HEAD);
-  const size_t before = whole->bytes;
-  const size_t bytes = ((size_t)count * cell + 2 * BLOCK_HEAD - 1) / BLOCK_HEAD * BLOCK_HEAD;
+  const size_t before = whole->bytes, front = (size_t)((char *)cells - (char *)whole->memory);
+  const size_t bytes = front + ((size_t)count * cell + BLOCK_HEAD - 1) / BLOCK_HEAD * BLOCK_HEAD;
   whole->count = count;
-  struct head *const smaller = bytes < before / 4 ? realloc(whole, bytes) : NULL;
-  if (smaller == NULL) return cells;
+  char *const memory = bytes < before / 4 ? realloc(whole->memory, bytes) : NULL;
+  if (memory == NULL) return cells;
+  struct head *const smaller = (struct head *)(void *)(memory + front - BLOCK_HEAD);
   smaller->bytes = bytes;
+  smaller->memory = memory;
 ACCOUNT
   return (char *)smaller + BLOCK_HEAD;
 }

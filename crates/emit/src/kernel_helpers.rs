@@ -1,5 +1,6 @@
 //! The small functions of kernels: those of the host, but for what only one of the two has.
 
+use crate::atomics::local_form;
 use crate::helpers::{Helper, Helpers};
 use crate::tree::scalar_c_name;
 use almach_imp::Order;
@@ -7,7 +8,26 @@ use almach_value::{BinOp, ScalarType, UnOp};
 
 impl Helpers {
     pub fn kernel_texts(&self) -> impl Iterator<Item = String> {
-        self.all().map(kernel_text)
+        self.all().map(kernel_text).chain(self.local_texts())
+    }
+
+    /// Atomic steps once more, for local memory, which is not the same in OpenCL.
+    fn local_texts(&self) -> impl Iterator<Item = String> {
+        let atomics = self.all().filter(|helper| {
+            matches!(
+                helper,
+                Helper::AtomicLoad(..)
+                    | Helper::AtomicStore(..)
+                    | Helper::AtomicExchange(..)
+                    | Helper::AtomicUpdate(..)
+            )
+        });
+        atomics.filter(|_| self.local_atomics).map(|helper| {
+            let name = helper.name();
+            kernel_text(helper)
+                .replace(&name, &local_form(&name))
+                .replace("GLOBAL", "LOCAL_CELLS")
+        })
     }
 }
 

@@ -26,6 +26,8 @@ mod text;
 mod threshold;
 mod trace;
 pub mod tree;
+mod turns;
+mod uneven;
 
 use crate::analysis::{Uses, Waiting, reachable, traits};
 use crate::device::Kernels;

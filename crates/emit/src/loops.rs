@@ -2,13 +2,18 @@
 
 use crate::Target;
 use crate::analysis;
+use crate::helpers::Helper;
 use crate::index::Arithmetic;
 use crate::procedure::{Emitter, Region, Role};
 use crate::threshold::{is_straight_line, iterations_for_threads};
 use crate::tree::{CBinary, CExpr, CStmt, CType, CUnary};
+use crate::uneven::schedule;
 use almach_base::Diagnostic;
 use almach_imp::{LoopMode, Stmt, Width};
 use almach_value::ScalarType;
+
+/// The numbers of iterations that gcc writes out one by one, and that are lanes of a vector all the same.
+const LANES: std::ops::RangeInclusive<i64> = 8..=16;
 
 type Emit<T> = Result<T, Box<Diagnostic>>;
 
@@ -27,12 +32,18 @@ impl Emitter<'_> {
         let (mode, width) = (*mode, *width);
         let c_count = self.index(count, Arithmetic::Wrapping);
         let c_index = self.bind(index, ScalarType::I64, Role::Constant);
-        if width == Width::W32 && !self.is_in_frame(&c_index) {
+        let strips = self.is_on_one_thread(mode) && self.has_angles_on_lanes(count, body);
+        if width == Width::W32 && !self.is_in_frame(&c_index) && !strips {
             self.narrow.insert(index.clone());
         }
         let mark = self.facts.mark();
         if count.free_vars().all(|var| self.stays(var)) {
             self.facts.enter_loop(index, count);
+        }
+        if strips {
+            self.in_strips(&c_index, count, body, out)?;
+            self.facts.forget_since(mark);
+            return Ok(());
         }
         if self.unit.target == Target::OpenMp && mode == LoopMode::Chain {
             self.chain_loop(c_index, c_count, body, out)?;
@@ -48,12 +59,17 @@ impl Emitter<'_> {
         if threads {
             let team = self.team_for(&c_count, body)?;
             let lanes = if is_straight_line(body) { " simd" } else { "" };
+            let schedule = schedule(&crate::print::expression(&c_count), body);
             out.push(CStmt::Pragma(format!(
-                "omp parallel for{lanes} schedule(static) {team}"
+                "omp parallel for{lanes} {schedule} {team}"
             )));
         }
         if self.unit.target == Target::OpenMp && mode == LoopMode::Simd && analysis::is_simple(body) {
             out.push(CStmt::Pragma("omp simd".into()));
+        }
+        let is_vector = count.as_constant().is_some_and(|count| LANES.contains(&count));
+        if self.unit.target == Target::C && mode == LoopMode::Simd && is_vector && analysis::is_simple(body) {
+            out.push(CStmt::Mark(self.helpers.need(Helper::Lanes)));
         }
         let body = match threads {
             // Its buffers belong to the iteration.
@@ -126,6 +142,7 @@ impl Emitter<'_> {
         out: &mut Vec<CStmt>,
     ) -> Emit<()> {
         let (team, context) = (self.team_for(&count, body)?, self.context()?);
+        let schedule = schedule(&crate::print::expression(&count), body);
         let first = self.scope.fresh(&format!("first_{index}"));
         let own_at = self.scope.fresh(&format!("own_{index}"));
         let body = self.iteration(&index, &own_at, body)?;
@@ -153,7 +170,7 @@ impl Emitter<'_> {
         out.push(CStmt::Block(vec![
             self.own_context()?,
             no_iteration(own_at),
-            CStmt::Pragma("omp for schedule(static) nowait".into()),
+            CStmt::Pragma(format!("omp for {schedule} nowait")),
             CStmt::Count {
                 index,
                 width,

@@ -217,6 +217,7 @@ fn statement(stmt: &CStmt, depth: usize, out: &mut String) {
         CStmt::Break => out.push_str("break;"),
         CStmt::Return(None) => out.push_str("return;"),
         CStmt::Return(Some(value)) => out.push_str(&format!("return {};", expression(value))),
+        CStmt::Mark(name) => out.push_str(name),
         CStmt::Comment(text) => out.push_str(&format!("/* {} */", comment_text(text))),
         CStmt::Label(_) | CStmt::Case(_) | CStmt::Pragma(_) => {}
     }

@@ -108,6 +108,8 @@ pub struct Emitter<'a> {
     pub names: HashMap<Name, Known>,
     /// The arrays on the stack of buffers that may fit there.
     pub rooms: HashMap<Name, String>,
+    /// Buffers in the local memory of a group.
+    pub locals: HashSet<Name>,
     /// Indices of loops that are 32 bits wide.
     pub narrow: HashSet<Name>,
     pub facts: Facts,
@@ -126,6 +128,8 @@ pub struct Emitter<'a> {
     pub chain: Option<Chain>,
     /// Calls, with which of their arguments are never negative.
     pub calls: Vec<(Name, Vec<bool>)>,
+    /// In a strip of a loop with angles (`turns`): what notes that one is large.
+    pub angles: Option<String>,
     /// Where the code runs.
     pub side: Side,
     /// The kernels of the file; none inside a kernel.
@@ -152,6 +156,7 @@ impl<'a> Emitter<'a> {
             frame: None,
             names: unit.columns.clone(),
             rooms: HashMap::new(),
+            locals: HashSet::new(),
             narrow: HashSet::new(),
             facts: Facts::default(),
             scope: unit.scope.clone(),
@@ -163,6 +168,7 @@ impl<'a> Emitter<'a> {
             allocates: false,
             chain: None,
             calls: Vec::new(),
+            angles: None,
             side: Side::Host,
             kernels: Some(kernels),
         }

@@ -55,7 +55,10 @@ impl Runtime<'_> {
     pub fn includes(&self) -> String {
         let (flags, omp) = match self.target {
             Target::C => ("-ffp-contract=off", ""),
-            Target::OpenCl | Target::Cuda => ("-ffp-contract=off -ldl", "#include <dlfcn.h>\n"),
+            Target::OpenCl | Target::Cuda => (
+                "-ffp-contract=off -ldl",
+                "#include <dlfcn.h>\n#include <time.h>\n",
+            ),
             Target::OpenMp => ("-ffp-contract=off -fopenmp", OPENMP_INCLUDES),
         };
         let sched = if self.waits { "#include <sched.h>\n" } else { "" };
@@ -124,7 +127,7 @@ impl Runtime<'_> {
         }
         let runtime = match self.kernels {
             Some(kernels) => kernels.runtime(self.target, self.values()),
-            None => NO_KERNELS.to_string(),
+            None => [NO_KERNELS, NO_TIMES].concat(),
         };
         Some(self.fill(&[&runtime, SET_DEVICE].concat()))
     }
@@ -379,17 +382,21 @@ static inline void counted_copy(void *to, const void *from, size_t bytes) {
 
 const TAKE: &str = "  if (!account_take(bytes)) return NULL;\n";
 
-const UNDO: &str = "    if (block == NULL) account_give(bytes);\n";
+const UNDO: &str = "    if (memory == NULL) account_give(bytes);\n";
 
 const GIVE: &str = "  account_give(block->bytes);\n";
 
-const HEAD: &str = r"/* In front of a block, in as many bytes as a line of the cache: how many cells it has, and how many bytes it takes in all. */
+const HEAD: &str = r"/* In front of a block, in as many bytes as a line of the cache: how many cells it has, the memory that it is in, and how many
+ * bytes that has. */
 struct head {
   int64_t count;
   size_t bytes;
+  void *memory;
 };
 
-enum { BLOCK_HEAD = 64 };
+/* Large blocks start with a page. The caller's arrays start there too, or a little behind: a line that is written never
+ * seems to be one that is read soon after, which processors tell apart by their places in a page. */
+enum { BLOCK_HEAD = 64, PAGE = 4096 };
 
 /* Blocks from here on are kept when they are given back: to get new memory from the system costs more than to write it. */
 static const size_t LARGE = (size_t)1 << 20;
@@ -398,7 +405,7 @@ static const size_t LARGE = (size_t)1 << 20;
 
 const ALLOCATE: &str = r"/* A kept block with room for so many bytes, but not for many more; NULL where there is none. */
 static struct head *reused(struct NAME_ctx *ctx, size_t bytes) {
-  if (bytes < LARGE || ctx->kept == NULL) return NULL;
+  if (bytes < LARGE + PAGE || ctx->kept == NULL) return NULL;
   for (int i = 0; i < KEPT_BLOCKS && ctx->kept[i] != NULL; i++) {
     struct head *const block = ctx->kept[i];
     if (block->bytes < bytes || block->bytes / 2 > bytes) continue;
@@ -411,19 +418,22 @@ static struct head *reused(struct NAME_ctx *ctx, size_t bytes) {
 
 /* NULL where there is not enough memory. */
 static void *allocate(struct NAME_ctx *ctx, int64_t count, size_t cell) {
-  if (count < 0 || (uint64_t)count > (PTRDIFF_MAX - 2 * BLOCK_HEAD) / cell) return NULL;
-  const size_t bytes = ((size_t)count * cell + 2 * BLOCK_HEAD - 1) / BLOCK_HEAD * BLOCK_HEAD;
+  if (count < 0 || (uint64_t)count > (PTRDIFF_MAX - 2 * PAGE) / cell) return NULL;
+  const size_t front = (size_t)count * cell < LARGE ? BLOCK_HEAD : PAGE;
+  const size_t bytes = ((size_t)count * cell + 2 * front - 1) / front * front;
 TAKE
   struct head *block = reused(ctx, bytes);
   if (block == NULL) {
-    block = aligned_alloc(BLOCK_HEAD, bytes);
-    if (block == NULL) {
+    char *memory = aligned_alloc(front, bytes);
+    if (memory == NULL) {
       NAME_trim(ctx);
-      block = aligned_alloc(BLOCK_HEAD, bytes);
+      memory = aligned_alloc(front, bytes);
     }
 UNDO
-    if (block == NULL) return NULL;
+    if (memory == NULL) return NULL;
+    block = (struct head *)(void *)(memory + front - BLOCK_HEAD);
     block->bytes = bytes;
+    block->memory = memory;
   }
   block->count = count;
 KNOW
@@ -437,11 +447,12 @@ const RELEASE: &str = r"static void release(struct NAME_ctx *ctx, void *cells) {
 FORGET
   struct head *const block = (struct head *)(void *)((char *)cells - BLOCK_HEAD);
 GIVE
-  if (ctx == NULL || ctx->kept == NULL || block->bytes < LARGE) {
-    free(block);
+  if (ctx == NULL || ctx->kept == NULL || block->bytes < LARGE + PAGE) {
+    free(block->memory);
     return;
   }
-  free(ctx->kept[KEPT_BLOCKS - 1]);
+  struct head *const oldest = ctx->kept[KEPT_BLOCKS - 1];
+  if (oldest != NULL) free(oldest->memory);
   for (int i = KEPT_BLOCKS - 1; i > 0; i--) ctx->kept[i] = ctx->kept[i - 1];
   ctx->kept[0] = block;
 }
@@ -456,8 +467,8 @@ void NAME_release(struct NAME_ctx *ctx, void *block) {
 ";
 
 const TRIM: &str = r"void NAME_trim(struct NAME_ctx *ctx) {
-  for (int i = 0; ctx->kept != NULL && i < KEPT_BLOCKS; i++) {
-    free(ctx->kept[i]);
+  for (int i = 0; ctx->kept != NULL && i < KEPT_BLOCKS && ctx->kept[i] != NULL; i++) {
+    free(((struct head *)ctx->kept[i])->memory);
     ctx->kept[i] = NULL;
   }
 }
@@ -672,9 +683,9 @@ const FLOAT_CASE: &str = r"    case 'f':
     case 'd': return float_text(to, size, type, raw);
 ";
 
-const DEVICE_FIELDS: &str = "  struct device *device; /* NULL before it is needed */\n  char device_name[128];\n  char trouble[4608];\n";
+const DEVICE_FIELDS: &str = "  struct device *device; /* NULL before it is needed */\n  char device_name[128];\n  bool timed; /* whether kernels are */\n  char trouble[4608];\n";
 
-const KNOW: &str = "  if (!know(ctx, (char *)block + BLOCK_HEAD, (size_t)count * cell)) {\n    free(block);\n    return NULL;\n  }\n";
+const KNOW: &str = "  if (!know(ctx, (char *)block + BLOCK_HEAD, (size_t)count * cell)) {\n    free(block->memory);\n    return NULL;\n  }\n";
 
 const FORGET: &str = "  forget(ctx, cells);\n";
 
@@ -697,8 +708,21 @@ const NO_KERNELS: &str = r"static void close_device(struct NAME_ctx *ctx) {
 
 ";
 
+/// Times of kernels where there are none.
+const NO_TIMES: &str = r"int NAME_kernel_time(struct NAME_ctx *ctx, int number, const char **name, double *seconds, double *least, int64_t *count) {
+  (void)ctx, (void)number, (void)name, (void)seconds, (void)least, (void)count;
+  return 1;
+}
+
+";
+
 const SET_DEVICE: &str = r#"void NAME_set_device(struct NAME_ctx *ctx, const char *device) {
   close_device(ctx);
   snprintf(ctx->device_name, sizeof ctx->device_name, "%s", device == NULL ? "" : device);
+}
+
+void NAME_time_kernels(struct NAME_ctx *ctx, bool timed) {
+  close_device(ctx);
+  ctx->timed = timed;
 }
 "#;

@@ -30,7 +30,7 @@ impl Emitter<'_> {
         Ok(out)
     }
 
-    fn stmt(&mut self, stmt: &Stmt, after: &[Stmt], out: &mut Vec<CStmt>) -> Emit<()> {
+    pub fn stmt(&mut self, stmt: &Stmt, after: &[Stmt], out: &mut Vec<CStmt>) -> Emit<()> {
         match stmt {
             Stmt::At(span) => self.comment(*span, out),
             Stmt::Let { name, ty, value } => self.define(name, *ty, value, out)?,

@@ -126,6 +126,8 @@ pub enum CStmt {
     Return(Option<CExpr>),
     /// `#pragma …`.
     Pragma(String),
+    /// A macro that tells the compiler something about the statement behind it.
+    Mark(String),
     Comment(String),
 }
 
@@ -170,6 +172,15 @@ impl CExpr {
 
     pub fn call(function: impl Into<String>, arguments: impl Into<Vec<CExpr>>) -> CExpr {
         CExpr::Call(function.into(), arguments.into())
+    }
+
+    /// Gives a call, which may be converted, one more argument.
+    pub fn add_argument(&mut self, argument: CExpr) {
+        match self {
+            CExpr::Call(_, arguments) => arguments.push(argument),
+            CExpr::Cast(_, inner) => inner.add_argument(argument),
+            _ => {}
+        }
     }
 
     pub fn unary(op: CUnary, argument: CExpr) -> CExpr {

@@ -12,7 +12,7 @@
 //! | IMP-08 | a buffer is freed once, in the block that declares it, and not used afterwards |
 //! | IMP-09 | a call has the arguments its procedure takes, and no buffer twice where one of the two is written |
 //! | IMP-10 | inside a `par` or `simd` loop nothing from outside is assigned, allocated, freed or swapped |
-//! | IMP-11 | no `par` or `chain` loop stands inside a loop that is not `seq`, and no `items` loop inside an `items` or `simd` loop |
+//! | IMP-11 | no `par` or `chain` loop stands inside a loop that is not `seq`, and no `items` loop inside a `simd` loop |
 //! | IMP-12 | a check has as many arguments as its message has places |
 //! | IMP-13 | a call that may lead back to its caller does not stand in a parallel loop |
 //! | IMP-14 | an atomic update has an operator that is exact in any order |
@@ -32,6 +32,7 @@
 //! iterations of a `chain` loop in order, finds a wait that would last for ever.
 
 mod kernels;
+mod uniform;
 
 use crate::groups::Groups;
 use crate::interface::{Shape, Slot};
@@ -288,17 +289,11 @@ impl<'a> Checker<'a> {
             }
             Stmt::Let { name, ty, value } => {
                 self.expect(value, *ty, name)?;
-                if self.is_among_items() && self.may_differ(value) {
-                    self.differs.insert(name.clone());
-                }
                 self.bind(name, Kind::Constant, *ty)
             }
             Stmt::Var { name, ty, value } => {
                 if let Some(value) = value {
                     self.expect(value, *ty, name)?;
-                }
-                if self.is_among_items() {
-                    self.differs.insert(name.clone());
                 }
                 self.bind(name, Kind::Variable, *ty)
             }
@@ -320,9 +315,6 @@ impl<'a> Checker<'a> {
                 if *space == Space::Local && self.is_among_items() {
                     return self.fail("IMP-18", format!("`{name}` is local memory of one work-item"));
                 }
-                if self.is_among_items() {
-                    self.differs.insert(name.clone());
-                }
                 let kind = match space {
                     Space::Borrowed => Kind::Borrowed,
                     Space::Host | Space::Global | Space::Local | Space::Private => Kind::OwnedBuffer,
@@ -339,9 +331,6 @@ impl<'a> Checker<'a> {
                 self.index(count)?;
                 if !self.program.stores.iter().any(|known| known.name == *store) {
                     return self.fail("IMP-19", format!("there is no store `{store}`"));
-                }
-                if self.is_among_items() {
-                    self.differs.insert(name.clone());
                 }
                 self.bind(name, Kind::Constant, ScalarType::I64)
             }
@@ -478,14 +467,13 @@ impl<'a> Checker<'a> {
         if mode.has_threads() && self.parallel_depth() > 0 {
             return self.fail("IMP-11", "a parallel loop stands inside another");
         }
-        let inner = [LoopMode::Items, LoopMode::Simd];
-        if mode == LoopMode::Items && self.loops.iter().any(|around| inner.contains(around)) {
-            return self.fail("IMP-11", "a loop of work-items stands inside another");
+        if mode == LoopMode::Items && self.loops.contains(&LoopMode::Simd) {
+            return self.fail("IMP-11", "a loop of work-items stands inside one of lanes");
         }
         let same = mode == LoopMode::Seq && !self.may_differ(&Expr::Index(count.clone()));
         let apart = self.is_among_items() && !same;
-        if mode == LoopMode::Items || apart {
-            self.differs.insert(index.clone());
+        if mode == LoopMode::Items && !self.is_among_items() {
+            self.differs = uniform::differing(index, body);
         }
         self.loops.push(mode);
         self.bind(index, Kind::Constant, ScalarType::I64)?;
@@ -521,9 +509,6 @@ impl<'a> Checker<'a> {
             }
             _ => {}
         }
-        if let Some((name, _)) = step.bound() {
-            self.differs.insert(name.clone());
-        }
         match step.bound() {
             Some((name, ty)) if ty == cell => self.bind(name, Kind::Constant, ty),
             Some((name, _)) => self.fail("IMP-04", format!("`{name}` gets a value of another type")),
@@ -555,21 +540,8 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Whether an expression may have different values for the work-items of a group. What all of them read from one cell
-    /// is the same: a write between two barriers would race with the other reads.
     fn may_differ(&self, expr: &Expr) -> bool {
-        let index = |index: &Index| index.free_vars().any(|name| self.differs.contains(name));
-        match expr {
-            Expr::Const(_) => false,
-            Expr::Var(name) => self.differs.contains(name),
-            Expr::Index(found) => index(found),
-            Expr::Load(buffer, found) => self.differs.contains(buffer) || index(found),
-            Expr::Unary(_, a) => self.may_differ(a),
-            Expr::Binary(_, a, b) => self.may_differ(a) || self.may_differ(b),
-            Expr::Ternary(_, a, b, c) | Expr::Select(a, b, c) => {
-                [a, b, c].into_iter().any(|part| self.may_differ(part))
-            }
-        }
+        uniform::may_differ(expr, &self.differs)
     }
 
     fn call(&mut self, proc: &Name, arguments: &[Argument]) -> Check<()> {

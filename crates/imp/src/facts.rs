@@ -69,10 +69,23 @@ impl Facts {
 
     /// A name is bound to the value of an index.
     pub fn define(&mut self, name: &Name, index: &Index) {
-        self.learn(Fact::Range(
-            name.clone(),
-            Range::between(index.clone(), index.clone()),
-        ));
+        // Quotients of quotients are only seen to be equal without names for them.
+        let index = match index.has_quotients() {
+            true => index.substitute(|name| self.definition(name).cloned()),
+            false => index.clone(),
+        };
+        self.learn(Fact::Range(name.clone(), Range::between(index.clone(), index)));
+    }
+
+    /// The index that a name is bound to, where that is known.
+    fn definition(&self, name: &Name) -> Option<&Index> {
+        let about = self.about.get(name)?.iter().rev();
+        about
+            .filter_map(|at| self.learnt.get(*at))
+            .find_map(|fact| match fact {
+                Fact::Range(of, range) if of == name && range.lower == range.upper => range.lower.as_ref(),
+                _ => None,
+            })
     }
 
     pub fn assume_nonneg(&mut self, index: Index) {

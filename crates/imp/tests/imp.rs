@@ -460,9 +460,9 @@ const REJECTED: &[(&str, &str, &str)] = &[
         "par for i < n { chain for j < n { out[i] = 0.0f32 } }",
     ),
     (
-        "work-items inside work-items",
+        "work-items inside lanes",
         "IMP-11",
-        "items for i < n { items for j < n { out[i] = 0.0f32 } }",
+        "simd for i < n { items for j < n { out[i] = 0.0f32 } }",
     ),
     ("a barrier for nobody", "IMP-17", "barrier"),
     (
@@ -478,7 +478,7 @@ const REJECTED: &[(&str, &str, &str)] = &[
     (
         "a barrier behind a test of one's own variable",
         "IMP-17",
-        "items for i < n { var go: bool = true while go { barrier } }",
+        "items for i < n { var go: bool = true if {i} < 3i64 { go = false } while go { barrier } }",
     ),
     (
         "a barrier in the lanes of a work-item",

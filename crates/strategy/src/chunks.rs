@@ -7,7 +7,7 @@
 //!
 //! Introduces: chunks. Removes: nothing. Guarantees: an operation without a chunk is grouped in order, from left to right.
 
-use crate::{Around, Chooser, cost};
+use crate::{Around, Chooser, Machine, cost};
 use almach_core::{Op, Type};
 use almach_prim::{Chunk, Level, Prim};
 
@@ -16,6 +16,9 @@ const ELEMENTS: Option<Chunk> = Chunk::new(4096);
 
 /// Parts of a histogram with bins of their own: enough for the cores of a processor.
 const PARTS: Option<Chunk> = Chunk::new(16);
+
+/// The same for groups of a device.
+const PARTS_OF_GROUPS: Option<Chunk> = Chunk::new(1024);
 
 impl Chooser {
     /// The chunk of an operation whose level is known.
@@ -37,7 +40,10 @@ impl Chooser {
             Prim::Reduce | Prim::ReduceComm | Prim::Scan | Prim::ScanExclusive => {
                 self.never_fails(op).then_some(ELEMENTS)?
             }
-            Prim::ReduceByIndex => self.never_fails(op).then_some(PARTS)?,
+            Prim::ReduceByIndex => self.never_fails(op).then_some(match self.machine {
+                Machine::Sequential | Machine::Threads => PARTS,
+                Machine::Device => PARTS_OF_GROUPS,
+            })?,
             Prim::Filter | Prim::Partition => ELEMENTS,
             _ => None,
         }

@@ -30,10 +30,14 @@ pub enum Choice {
     Chunks(i64),
     /// On so many lanes, each with so many accumulators.
     Lanes { lanes: i64, accumulators: i64 },
+    /// By so many work-items of a group.
+    Items(i64),
     /// The multiplication and the addition of the accumulation are one `fma`.
     FusedMultiplyAdd,
     /// Rows are walked on the outside, so that memory is read in its order.
     Interchanged,
+    /// Rows with more elements than this are shared by all threads, one after the other; of the others each is one thread's.
+    LongRows(i64),
     /// It is a function of its own for the operations inside it.
     Cloned,
 }
@@ -53,8 +57,13 @@ impl fmt::Display for Choice {
                     "runs on {lanes} lanes with {accumulators} accumulator{plural} each"
                 )
             }
+            Choice::Items(items) => write!(f, "is shared by {items} work-items of a group"),
             Choice::FusedMultiplyAdd => write!(f, "accumulates with `fma`"),
             Choice::Interchanged => write!(f, "is interchanged with the operation inside it"),
+            Choice::LongRows(size) => write!(
+                f,
+                "gives rows of more than {size} elements to all threads in turn, and others to one each"
+            ),
             Choice::Cloned => write!(f, "has a copy for the level it is called at"),
         }
     }

@@ -250,7 +250,9 @@ impl Chooser {
         };
         let all = match around {
             Around::Nothing => self.shared_columns(&columns)?,
-            Around::Parallel | Around::Lane => self.fold_columns(&columns, &nest.rows)?,
+            Around::Nest(_) | Around::Group | Around::Parallel | Around::Lane => {
+                self.fold_columns(&columns, &nest.rows)?
+            }
         };
         let after = after(nest);
         let result = match (after.body.stmts.as_slice(), after.body.values.as_slice()) {
@@ -260,7 +262,7 @@ impl Chooser {
             _ => {
                 let level = match around {
                     Around::Nothing => Level::Par,
-                    Around::Parallel => Level::Vec,
+                    Around::Nest(_) | Around::Group | Around::Parallel => Level::Vec,
                     Around::Lane => Level::Seq,
                 };
                 let mut args = vec![all];

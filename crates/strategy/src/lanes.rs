@@ -21,7 +21,7 @@ use crate::{Around, Choice, Chooser, Machine, Topic};
 use almach_base::Span;
 use almach_core::build::op as plain_op;
 use almach_core::typing::Typed;
-use almach_core::{Atom, Exp, Size};
+use almach_core::{Atom, Body, Exp, ResultType, Size};
 use almach_prim::{Level, Prim};
 use almach_value::BinOp;
 
@@ -39,6 +39,16 @@ pub(crate) struct Shape {
     operator: Operator,
     lanes: i64,
     accumulators: i64,
+    sizes: Sizes,
+}
+
+/// What is known of the sizes of the arrays that one reduction reduces in turn.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sizes {
+    /// One size.
+    Same,
+    /// Every iteration of a loop around has its own: a row of a triangle, or of a sparse matrix. Many are shorter than a vector.
+    Own,
 }
 
 impl Shape {
@@ -88,6 +98,10 @@ impl Chooser {
             accumulators /= 2;
         }
         let (size, _) = self.array_type(array)?;
+        let mut sizes = Sizes::Same;
+        if size.free_vars().any(|var| self.repeated.contains(var)) {
+            (sizes, accumulators) = (Sizes::Own, accumulators.min(1));
+        }
         if let Some(size) = size.as_constant() {
             if size < 2 * lanes {
                 return None;
@@ -103,6 +117,7 @@ impl Chooser {
             operator,
             lanes,
             accumulators,
+            sizes,
         })
     }
 
@@ -114,6 +129,9 @@ impl Chooser {
         array: &Atom,
         shape: Shape,
     ) -> Typed<Atom> {
+        if let (Sizes::Own, Some(start)) = (shape.sizes, start) {
+            return self.on_lanes_if_long(reduction, start, array, &shape);
+        }
         let (span, operator) = (reduction.span, &shape.operator);
         let identity = self.identity(operator, span)?;
         let fill = vec![int(shape.width()), identity];
@@ -123,20 +141,12 @@ impl Chooser {
         let mut width = shape.width();
         while width > shape.lanes {
             width /= 2;
-            lanes = self.halved(operator, &lanes, width, span)?;
+            lanes = self.halved(operator, &lanes, width, Level::Vec, span)?;
         }
         if let Some(left) = rest.take_if(|_| shape.accumulators > 1) {
             (lanes, rest) = self.rows(reduction, lanes, &left, width)?;
         }
-        while width > 1 {
-            width /= 2;
-            lanes = self.halved(operator, &lanes, width, span)?;
-        }
-        let total = Exp::Index {
-            array: lanes,
-            indices: vec![int(0)],
-        };
-        let total = self.bind(total, "total", span)?;
+        let total = self.total(operator, lanes, width, span)?;
         let all = match start {
             None => total,
             Some(start) => self.combine_with(operator, start, &total, &Definitions::new(), span)?,
@@ -145,6 +155,61 @@ impl Chooser {
             Some(rest) => self.fold(reduction, &all, &rest),
             None => Ok(all),
         }
+    }
+
+    /// The same for arrays of which many are shorter than a vector: for those no lanes are filled and combined.
+    fn on_lanes_if_long(
+        &mut self,
+        reduction: &Reduction,
+        start: &Atom,
+        array: &Atom,
+        shape: &Shape,
+    ) -> Typed<Atom> {
+        let (span, operator) = (reduction.span, &shape.operator);
+        let n = self.builder.length(array, span)?;
+        let count = self.arithmetic(BinOp::Div, n, int(shape.lanes), "rows", span)?;
+        let whole = self.arithmetic(BinOp::Mul, count.clone(), int(shape.lanes), "whole", span)?;
+        let (head, rest) = self.cut(array, &whole, span)?;
+        let rows = self.bind(view(Prim::Split, vec![int(shape.lanes), head]), "rows", span)?;
+        let is_long = self.arithmetic(BinOp::Gt, count, int(0), "is_long", span)?;
+        self.builder.enter();
+        let identity = self.identity(operator, span)?;
+        let fill = at_level(
+            Prim::Replicate,
+            Level::Seq,
+            vec![],
+            vec![int(shape.lanes), identity],
+        );
+        let lanes = self.bind(fill, "lanes", span)?;
+        let lanes = self.rows_to_lanes(reduction, lanes, &rows)?;
+        let total = self.total(operator, lanes, shape.lanes, span)?;
+        let all = self.combine_with(operator, start, &total, &Definitions::new(), span)?;
+        let then = self.builder.leave(Vec::new(), vec![all]);
+        let either = Exp::If {
+            condition: is_long,
+            then,
+            otherwise: Body {
+                stmts: Vec::new(),
+                context: Vec::new(),
+                values: vec![start.clone()],
+            },
+            result: ResultType::one(reduction.state.clone()),
+        };
+        let all = self.bind(either, "acc", span)?;
+        self.fold(reduction, &all, &rest)
+    }
+
+    /// What so many lanes are together.
+    fn total(&mut self, operator: &Operator, mut lanes: Atom, mut width: i64, span: Span) -> Typed<Atom> {
+        while width > 1 {
+            width /= 2;
+            lanes = self.halved(operator, &lanes, width, Level::Vec, span)?;
+        }
+        let total = Exp::Index {
+            array: lanes,
+            indices: vec![int(0)],
+        };
+        self.bind(total, "total", span)
     }
 
     /// Reduces whole rows of an array into the lanes; also gives what is left over.
@@ -168,8 +233,14 @@ impl Chooser {
             }
         };
         let rows = self.bind(view(Prim::Split, vec![int(width), head]), "rows", span)?;
-        let (Some((_, row)), lanes_type) = (self.array_type(&rows), self.builder.type_of(&lanes)?) else {
-            return Ok((lanes, rest));
+        Ok((self.rows_to_lanes(reduction, lanes, &rows)?, rest))
+    }
+
+    /// Reduces rows, which are as wide as the lanes, into them.
+    fn rows_to_lanes(&mut self, reduction: &Reduction, lanes: Atom, rows: &Atom) -> Typed<Atom> {
+        let span = reduction.span;
+        let (Some((_, row)), lanes_type) = (self.array_type(rows), self.builder.type_of(&lanes)?) else {
+            return Ok(lanes);
         };
         let params = [("lanes", lanes_type), ("row", row)];
         let (state, element) = (reduction.state.clone(), reduction.element.clone());
@@ -179,12 +250,19 @@ impl Chooser {
             let next = at_level(Prim::Map, Level::Vec, vec![lane], params.to_vec());
             this.bind(next, "lanes", span)
         })?;
-        let reduced = plain_op(Prim::ReduceSeq, vec![step], vec![lanes, rows]);
-        Ok((self.bind(reduced, "lanes", span)?, rest))
+        let reduced = plain_op(Prim::ReduceSeq, vec![step], vec![lanes, rows.clone()]);
+        self.bind(reduced, "lanes", span)
     }
 
     /// The second half of the lanes combined into the first.
-    fn halved(&mut self, operator: &Operator, lanes: &Atom, half: i64, span: Span) -> Typed<Atom> {
+    pub(crate) fn halved(
+        &mut self,
+        operator: &Operator,
+        lanes: &Atom,
+        half: i64,
+        level: Level,
+        span: Span,
+    ) -> Typed<Atom> {
         let (first, second) = self.cut(lanes, &int(half), span)?;
         let Some((_, state)) = self.array_type(lanes) else {
             return Ok(lanes.clone());
@@ -193,7 +271,7 @@ impl Chooser {
         let combine = self.lambda_of(params, |this, [a, b]| {
             this.combine_with(operator, &a, &b, &Definitions::new(), span)
         })?;
-        let halved = at_level(Prim::Map, Level::Vec, vec![combine], vec![first, second]);
+        let halved = at_level(Prim::Map, level, vec![combine], vec![first, second]);
         self.bind(halved, "lanes", span)
     }
 }

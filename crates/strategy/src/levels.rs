@@ -10,16 +10,18 @@
 //! Introduces: levels. Removes: nothing. Guarantees: every operation that takes a level has one; those that had one keep it.
 
 use crate::producers::Plan;
+use crate::rows::Rows;
 use crate::streams::Streams;
 use crate::weights::WORTH_THREADS;
-use crate::{Around, Choice, Chooser, Decision, Fusion, Topic, cost};
+use crate::{Around, Choice, Chooser, Decision, Fusion, Machine, Topic, cost};
 use almach_base::Span;
 use almach_core::build::{enter_loop, enter_params};
 use almach_core::typing::Typed;
-use almach_core::{Arm, Atom, Body, Dim, Exp, Lambda, Loop, LoopForm, Op, Stmt, Type};
+use almach_core::visit::Walk;
+use almach_core::{Arm, Atom, Body, Dim, Exp, Lambda, Loop, LoopForm, Op, Stmt, Type, Var};
 use almach_prim::{Effect, Level, Prim, TakesLevel};
 use almach_rewrite::facts::is_fixed;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 impl Chooser {
     pub(crate) fn body(&mut self, body: &Body, around: Around) -> Typed<Body> {
@@ -27,7 +29,9 @@ impl Chooser {
         if self.fusion == Fusion::On {
             plan = Plan::of(self, body);
             views = self.source_views(body);
-            streams = Streams::of(self, body, &plan, &views);
+            if self.machine != Machine::Device {
+                streams = Streams::of(self, body, &plan, &views);
+            }
         }
         self.builder.enter();
         for (at, stmt) in body.stmts.iter().enumerate() {
@@ -53,7 +57,17 @@ impl Chooser {
                 return self.reduction(stmt, op, &producers, around);
             }
             Exp::Op(op) => {
-                if around != Around::Lane {
+                if self.scanned(stmt, op, around)? || self.columns_reduced(stmt, op, around)? {
+                    return Ok(());
+                }
+                if around == Around::Nothing
+                    && self.machine == Machine::Device
+                    && stmt.pattern.context.is_empty()
+                    && let Some(Rows::Of(size)) = self.row_reductions(op)
+                {
+                    return self.by_length(stmt, op, &size);
+                }
+                if around != Around::Lane && self.machine != Machine::Device {
                     if let Some(product) = self.product(op, stmt.span) {
                         return self.tiled(stmt, &product, around);
                     }
@@ -134,6 +148,11 @@ impl Chooser {
 
     fn looped(&mut self, looped: &Loop, around: Around) -> Typed<Loop> {
         enter_loop(&mut self.builder.env, looped);
+        let mut binders = Binders(&mut self.repeated);
+        if let LoopForm::For { index, .. } = &looped.form {
+            binders.binder(&index.var);
+        }
+        binders.body(&looped.body);
         let form = match &looped.form {
             LoopForm::While(condition) => LoopForm::While(self.body(condition, around)?),
             counted => counted.clone(),
@@ -175,7 +194,11 @@ impl Chooser {
         if chosen.annotation.chunk.is_none() {
             chosen.annotation.chunk = self.chunk(&chosen, around);
         }
-        let inside = around.inside(chosen.annotation.level);
+        let inside = match (around.inside(chosen.annotation.level, self.machine), is_fixed(op)) {
+            // What the user put into a grid need not be all that its operation does.
+            (Around::Nest(_), true) => Around::Lane,
+            (inside, _) => inside,
+        };
         chosen.functions = op
             .functions
             .iter()
@@ -224,10 +247,32 @@ impl Chooser {
                 true => (Level::Vec, "it is too little work for threads"),
                 false => (Level::Seq, "it is too little work for threads"),
             },
+            (Around::Nothing, _) if self.machine == Machine::Device && op.prim == Prim::ReduceByIndex => {
+                (Level::Group(0), "groups have bins of their own")
+            }
+            (Around::Nothing, _) if self.machine == Machine::Device => match self.nest_depth(op) {
+                0 if matches!(self.row_reductions(op), Some(Rows::Long)) => {
+                    (Level::Group(0), "work-items of a group reduce each of its rows")
+                }
+                0 => (Level::Par, "it is the outermost parallel operation"),
+                depth => (
+                    Level::Grid(depth),
+                    "work-items share it and the operation that is all it does",
+                ),
+            },
             (Around::Nothing, _) if holds_parallel(op) && !self.is_usual(span, Topic::Level) => {
                 (Level::Seq, "what is inside it can use all threads")
             }
             (Around::Nothing, _) => (Level::Par, "it is the outermost parallel operation"),
+            (Around::Nest(dimension), _) if op.prim == Prim::Map => (
+                Level::Grid(dimension),
+                "it is all that the operation around it does",
+            ),
+            (Around::Nest(_), _) => (Level::Seq, "it is done by every work-item"),
+            (Around::Group, _) if op.prim == Prim::Map => {
+                (Level::Local(0), "the work-items of a group share it")
+            }
+            (Around::Group, _) => (Level::Seq, "all work-items have other work here"),
             (Around::Parallel, _) => one_worker,
             (Around::Lane, _) => (Level::Seq, "it runs on one lane"),
         }
@@ -264,6 +309,7 @@ impl Chooser {
 
     pub(crate) fn lambda(&mut self, function: &Lambda, around: Around) -> Typed<Lambda> {
         enter_params(&mut self.builder.env, &function.context, &function.params);
+        Binders(&mut self.repeated).lambda(function);
         Ok(Lambda {
             body: self.body(&function.body, around)?,
             ..function.clone()
@@ -277,6 +323,15 @@ impl Chooser {
             choice,
             reason: reason.to_owned(),
         });
+    }
+}
+
+/// What is bound in a part of the program that may run many times.
+struct Binders<'a>(&'a mut HashSet<Var>);
+
+impl Walk for Binders<'_> {
+    fn binder(&mut self, var: &Var) {
+        self.0.insert(var.clone());
     }
 }
 

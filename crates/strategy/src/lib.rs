@@ -15,12 +15,17 @@
 //! - [`chunks`](mod@chunks): how scans, filters and histograms are cut.
 //! - [`producers`](mod@producers): what feeds a reduction is computed where it is used.
 //! - [`reductions`](mod@reductions): chunks for threads. [`lanes`](mod@lanes): lanes and accumulators.
+//! - [`groups`](mod@groups): reductions by the work-items of a group, for devices.
+//! - [`rows`](mod@rows): which nests of maps and reductions groups and grids share.
+//! - [`scans`](mod@scans): scans by groups.
+//! - [`columns`](mod@columns): reductions of columns, for devices.
 //! - [`hierarchy`]: which levels may stand inside which, checked on what the user wrote. [`written`](mod@written): what is chosen
 //!   around that respects it.
 //! - [`effects`]: which effects compose, checked on what the user wrote.
 //! - [`sources`](mod@sources): what feeds a scan, a filter or a histogram is computed where it is read.
 //! - [`streams`](mod@streams): what a map makes of a scan or filter is written by that.
 //! - [`interchange`](mod@interchange): rows on the outside, where an access would stride.
+//! - [`long_rows`](mod@long_rows): rows of their own lengths, the long ones by all threads.
 //! - [`products`](mod@products): tiles, where every row meets every column. [`transposition`](mod@transposition): tiles, where rows
 //!   are made of columns.
 //! - [`tactics`](mod@tactics): what these rules could have done otherwise, for a search.
@@ -28,19 +33,24 @@
 
 mod calls;
 mod chunks;
+mod columns;
 mod cost;
 mod decision;
 pub mod effects;
+mod groups;
 pub mod hierarchy;
 mod interchange;
 mod lanes;
 mod levels;
+mod long_rows;
 mod operator;
 mod producers;
 mod products;
 mod recursion;
 mod reductions;
+mod rows;
 mod same_copies;
+mod scans;
 mod sources;
 mod streams;
 mod tactics;
@@ -73,6 +83,8 @@ pub enum Machine {
     Sequential,
     /// The threads of one processor.
     Threads,
+    /// Groups of work-items, with memory that is fast where neighbours read neighbours.
+    Device,
 }
 
 /// A strategy program, and what was decided on the way.
@@ -116,6 +128,7 @@ pub fn choose_with(
     tactics: &Tactics,
 ) -> Result<Chosen, Box<Diagnostic>> {
     let program = recursion::in_order(program);
+    let (program, shared) = long_rows::shared(program, machine);
     let fusion = match without.has(&fusion::PASS) {
         true => Fusion::Off,
         false => Fusion::On,
@@ -127,7 +140,13 @@ pub fn choose_with(
     let program = without.of(CLEAN).iter().fold(chosen.program, |program, pass| {
         (pass.run)(program, &mut Log::default())
     });
-    Ok(Chosen { program, ..chosen })
+    let mut decisions = shared;
+    decisions.extend(chosen.decisions);
+    Ok(Chosen {
+        program,
+        decisions,
+        asked: chosen.asked,
+    })
 }
 
 fn chosen(
@@ -147,6 +166,7 @@ fn chosen(
         written: WrittenLevels::of(program),
         transposed: HashMap::new(),
         windows: HashSet::new(),
+        repeated: HashSet::new(),
         variants: Variants::default(),
         decisions: Vec::new(),
     };
@@ -171,6 +191,10 @@ fn chosen(
 pub(crate) enum Around {
     /// All threads are free.
     Nothing,
+    /// An iteration of a map on a device whose only operation is a map: that has this dimension of the grid.
+    Nest(u8),
+    /// One group of a device: its work-items are free.
+    Group,
     /// One worker's share, or a machine with one thread.
     Parallel,
     /// One lane of a processor: what stands here runs in order.
@@ -181,7 +205,7 @@ impl Around {
     fn on(machine: Machine) -> Around {
         match machine {
             Machine::Sequential => Around::Parallel,
-            Machine::Threads => Around::Nothing,
+            Machine::Threads | Machine::Device => Around::Nothing,
         }
     }
 
@@ -189,16 +213,19 @@ impl Around {
     fn level(self) -> Level {
         match self {
             Around::Nothing => Level::Par,
-            Around::Parallel | Around::Lane => Level::Seq,
+            Around::Nest(_) | Around::Group | Around::Parallel | Around::Lane => Level::Seq,
         }
     }
 
     /// What the functions of an operation at that level stand in.
-    fn inside(self, level: Option<Level>) -> Around {
-        match level {
-            Some(Level::Seq) | None => self,
-            Some(Level::Vec) => Around::Lane,
-            Some(Level::Par | Level::Grid(_) | Level::Group(_) | Level::Local(_)) => Around::Parallel,
+    fn inside(self, level: Option<Level>, machine: Machine) -> Around {
+        match (level, machine) {
+            (Some(Level::Seq) | None, _) => self,
+            (Some(Level::Vec), _) => Around::Lane,
+            (Some(Level::Group(_)), Machine::Device) => Around::Group,
+            (Some(Level::Grid(dimension @ 1..)), Machine::Device) => Around::Nest(dimension - 1),
+            (Some(Level::Par | Level::Grid(_) | Level::Local(_)), Machine::Device) => Around::Lane,
+            (Some(Level::Par | Level::Grid(_) | Level::Group(_) | Level::Local(_)), _) => Around::Parallel,
         }
     }
 }
@@ -227,6 +254,8 @@ pub(crate) struct Chooser {
     transposed: HashMap<Var, Atom>,
     /// The windows of that function that roll (`slide@E`).
     windows: HashSet<Var>,
+    /// The variables that every iteration of a loop has anew.
+    repeated: HashSet<Var>,
     variants: Variants,
     decisions: Vec<Decision>,
 }

@@ -20,7 +20,7 @@
 use crate::operator::Operator;
 use crate::weights::WORTH_THREADS;
 use crate::write::{Definitions, at_level, int, view};
-use crate::{Around, Choice, Chooser, Topic, cost};
+use crate::{Around, Choice, Chooser, Machine, Topic, cost};
 use almach_base::Span;
 use almach_core::build::op as plain_op;
 use almach_core::typing::Typed;
@@ -42,8 +42,8 @@ pub(crate) enum Stage {
 pub(crate) struct Reduction {
     pub(crate) operation: Prim,
     pub(crate) span: Span,
-    /// With levels inside.
-    function: Lambda,
+    /// With levels inside; none where the operator says it all.
+    function: Option<Lambda>,
     pub(crate) operator: Option<Operator>,
     /// How many arrays feed it, zipped to one.
     pub(crate) arity: usize,
@@ -52,13 +52,48 @@ pub(crate) struct Reduction {
     pub(crate) element: Type,
     /// Whether all that happens to an element is straight-line code on scalars.
     pub(crate) simple: bool,
+    /// Whether something that happens to an element can fail.
+    pub(crate) fails: bool,
     /// Scalar operations for an element.
-    work: u64,
+    pub(crate) work: u64,
     /// What its functions stand in.
     pub(crate) inside: Around,
 }
 
 impl Reduction {
+    /// An array of such elements, combined with an operator.
+    pub(crate) fn with(operator: &Operator, ty: &Type, span: Span) -> Reduction {
+        Reduction {
+            operation: Prim::Reduce,
+            span,
+            function: None,
+            operator: Some(operator.clone()),
+            arity: 1,
+            stages: Vec::new(),
+            state: ty.clone(),
+            element: ty.clone(),
+            simple: true,
+            fails: false,
+            work: 1,
+            inside: Around::Lane,
+        }
+    }
+
+    /// The same operator on states.
+    pub(crate) fn of_states(&self) -> Reduction {
+        Reduction {
+            function: self.function.clone(),
+            operator: self.operator.clone(),
+            arity: 1,
+            stages: Vec::new(),
+            state: self.state.clone(),
+            element: self.state.clone(),
+            simple: self.simple,
+            work: 1,
+            ..*self
+        }
+    }
+
     pub(crate) fn is_filtered(&self) -> bool {
         let mut stages = self.stages.iter();
         stages.any(|stage| matches!(stage, Stage::Filter(_)))
@@ -100,9 +135,12 @@ impl Chooser {
             return self.in_order(stmt, op, around, "it has no array");
         };
         let reduction = self.described(stmt, op, function, initial, producers, element, around)?;
-        let result = match self.chunk_size(&reduction, &source, around) {
-            Some(size) => self.chunked(&reduction, initial, &source, size)?,
-            None => self.reduced(&reduction, initial, &source)?,
+        let result = match self.machine {
+            Machine::Device => self.device_reduction(&reduction, initial, &source, around)?,
+            Machine::Sequential | Machine::Threads => match self.chunk_size(&reduction, &source, around) {
+                Some(size) => self.chunked(&reduction, initial, &source, size)?,
+                None => self.reduced(&reduction, initial, &source)?,
+            },
         };
         self.builder
             .push(stmt.pattern.clone(), Exp::Atom(result), stmt.span);
@@ -122,7 +160,10 @@ impl Chooser {
         around: Around,
     ) -> Typed<Reduction> {
         // Threads take chunks of it, or have other work.
-        let inside = around.max(Around::Parallel);
+        let inside = match self.machine {
+            Machine::Device => Around::Lane,
+            Machine::Sequential | Machine::Threads => around.max(Around::Parallel),
+        };
         for producer in producers {
             if let Exp::Op(giver) = &producer.exp {
                 let reason = "the reduction is its only use";
@@ -140,8 +181,10 @@ impl Chooser {
             state: self.builder.type_of(initial)?,
             element,
             simple: self.is_simple_chain(producers),
+            fails: producers.iter().any(|stmt| self.facts.can_fail(&stmt.exp))
+                || self.facts.body_can_fail(&function.body),
             work: self.work(function, producers),
-            function: self.lambda(function, inside)?,
+            function: Some(self.lambda(function, inside)?),
             stages: self.stages(producers, inside)?,
             inside,
         })
@@ -269,7 +312,7 @@ impl Chooser {
     }
 
     /// One chunk, which is not empty, on its own.
-    fn part(&mut self, reduction: &Reduction, chunk: &Atom, span: Span) -> Typed<Atom> {
+    pub(crate) fn part(&mut self, reduction: &Reduction, chunk: &Atom, span: Span) -> Typed<Atom> {
         if let Some(operator) = &reduction.operator {
             return match self.lanes(reduction, chunk) {
                 Some(shape) => self.on_lanes(reduction, None, chunk, shape),
@@ -377,13 +420,14 @@ impl Chooser {
         value: &Atom,
         definitions: &Definitions,
     ) -> Typed<Atom> {
-        match &reduction.operator {
-            Some(operator) => self.combine_with(operator, acc, value, definitions, reduction.span),
-            None => {
+        match (&reduction.operator, &reduction.function) {
+            (Some(operator), _) => self.combine_with(operator, acc, value, definitions, reduction.span),
+            (None, Some(function)) => {
                 let given = [acc.clone(), value.clone()];
-                let values = self.splice(&reduction.function, &given, &mut Definitions::new())?;
+                let values = self.splice(function, &given, &mut Definitions::new())?;
                 Ok(values.into_iter().next().unwrap_or_else(|| acc.clone()))
             }
+            (None, None) => Ok(acc.clone()),
         }
     }
 

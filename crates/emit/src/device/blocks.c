@@ -39,10 +39,10 @@ struct block {
   device_memory memory;
 };
 
-/* What kernels tell the host: where the least iteration failed, and scalars. */
+/* What kernels tell the host: where the least iteration failed, and scalars. `state`: the launch in which one did, and its site. */
 struct mailbox {
-  int32_t lock, site;
-  int32_t launch, unused;
+  int32_t lock, unused;
+  uint64_t state;
   int64_t at;
   uint64_t values[VALUES], results[RESULTS];
 };
@@ -58,6 +58,10 @@ struct device {
     size_t bytes;
   } kept[KEPT_MEMORIES]; /* memory that was given back, the latest first */
   int kept_count;
+  struct {
+    double seconds, least;
+    int64_t count;
+  } times[KERNELS + 2]; /* of kernels, of transfers there and back */
   device_memory mailbox;
   struct mailbox box;
   int32_t launch;
@@ -77,7 +81,36 @@ static int driver_take(struct driver *driver, size_t bytes, device_memory *memor
 static void driver_give(struct driver *driver, device_memory memory);
 static int driver_send(struct driver *driver, device_memory memory, const void *from, size_t bytes);
 static int driver_receive(struct driver *driver, device_memory memory, void *to, size_t bytes);
-static int driver_launch(struct driver *driver, int kernel, int64_t items, struct start *start);
+static int driver_launch(struct driver *driver, int kernel, int64_t items, int64_t of_group, struct start *start, double *seconds);
+
+static double seconds_now(void) {
+  struct timespec now = {0};
+  timespec_get(&now, TIME_UTC);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void note_time(struct device *device, int number, double seconds) {
+  if (device->times[number].count == 0 || seconds < device->times[number].least) device->times[number].least = seconds;
+  device->times[number].seconds += seconds;
+  device->times[number].count++;
+}
+
+/* Cells go to the device, and come back. */
+static int send_cells(struct NAME_ctx *ctx, device_memory memory, const void *from, size_t bytes) {
+  struct device *const device = ctx->device;
+  const double start = ctx->timed ? seconds_now() : 0;
+  if (driver_send(&device->driver, memory, from, bytes) != 0) return 1;
+  if (ctx->timed) note_time(device, KERNELS, seconds_now() - start);
+  return 0;
+}
+
+static int receive_cells(struct NAME_ctx *ctx, device_memory memory, void *to, size_t bytes) {
+  struct device *const device = ctx->device;
+  const double start = ctx->timed ? seconds_now() : 0;
+  if (driver_receive(&device->driver, memory, to, bytes) != 0) return 1;
+  if (ctx->timed) note_time(device, KERNELS + 1, seconds_now() - start);
+  return 0;
+}
 
 static void close_device(struct NAME_ctx *ctx) {
   struct device *const device = ctx->device;
@@ -243,8 +276,8 @@ static SOMETIMES int collect(struct NAME_ctx *ctx) {
   if (driver_receive(&device->driver, device->mailbox, &device->box, sizeof device->box) != 0) {
     return trouble(ctx, "a kernel failed", driver_message(&device->driver));
   }
-  if (device->box.site == 0) return 0;
-  ctx->failure.site = device->box.site;
+  if (device->box.state == 0) return 0;
+  ctx->failure.site = (int32_t)(device->box.state & UINT32_MAX);
   memcpy(ctx->failure.values, device->box.values, sizeof ctx->failure.values);
   memset(&device->box, 0, sizeof device->box);
   if (driver_send(&device->driver, device->mailbox, &device->box, sizeof device->box) != 0) {
@@ -259,7 +292,7 @@ static SOMETIMES int fetch(struct NAME_ctx *ctx, const void *cells, enum passing
   if (block == NULL) return 0;
   if ((block->valid & ON_HOST) == 0) {
     if (collect(ctx) != 0) return 1;
-    if (driver_receive(&ctx->device->driver, block->memory, block->cells, block->bytes) != 0) {
+    if (receive_cells(ctx, block->memory, block->cells, block->bytes) != 0) {
       return trouble(ctx, "data does not come back from the device", driver_message(&ctx->device->driver));
     }
     block->valid |= ON_HOST;
@@ -286,7 +319,7 @@ static int prepare(struct NAME_ctx *ctx, const struct argument *argument, device
     block->has_memory = true;
   }
   if ((block->valid & ON_DEVICE) == 0) {
-    if (driver_send(&device->driver, block->memory, block->cells, block->bytes) != 0) {
+    if (send_cells(ctx, block->memory, block->cells, block->bytes) != 0) {
       return trouble(ctx, "data does not get to the device", driver_message(&device->driver));
     }
     block->valid |= ON_DEVICE;
@@ -297,9 +330,9 @@ static int prepare(struct NAME_ctx *ctx, const struct argument *argument, device
   return 0;
 }
 
-/* Starts a kernel of so many work-items. */
+/* Starts a kernel of so many work-items, in groups of this size where it is not 0. */
 static int launch(
-    struct NAME_ctx *ctx, int kernel, int64_t items, const struct argument *arguments, int count) {
+    struct NAME_ctx *ctx, int kernel, int64_t items, int64_t of_group, const struct argument *arguments, int count) {
   if (items <= 0) return 0;
   if (open_device(ctx) != 0) return 1;
   struct device *const device = ctx->device;
@@ -319,9 +352,11 @@ static int launch(
     if (arguments[i].part) add_argument(&start, &from, sizeof from);
   }
   device->pending = true;
-  if (driver_launch(&device->driver, kernel, items, &start) != 0) {
+  double seconds = 0;
+  if (driver_launch(&device->driver, kernel, items, of_group, &start, ctx->timed ? &seconds : NULL) != 0) {
     return trouble(ctx, "a kernel does not start", driver_message(&device->driver));
   }
+  if (ctx->timed) note_time(device, kernel, seconds);
   return 0;
 }
 

@@ -4,6 +4,7 @@ typedef int CUdevice;
 typedef struct cuda_context *CUcontext;
 typedef struct cuda_module *CUmodule;
 typedef struct cuda_function *CUfunction;
+typedef struct cuda_event *CUevent;
 typedef struct nvrtc_program *nvrtcProgram;
 typedef uint64_t device_memory;
 
@@ -26,6 +27,11 @@ struct driver {
   CUresult (*receive)(void *, device_memory, size_t);
   CUresult (*start)(
       CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+  CUresult (*create_event)(CUevent *, unsigned);
+  CUresult (*record_event)(CUevent, void *);
+  CUresult (*wait_for_event)(CUevent);
+  CUresult (*get_elapsed)(float *, CUevent, CUevent);
+  CUresult (*destroy_event)(CUevent);
   CUresult (*get_text)(CUresult, const char **);
   int (*create_program)(nvrtcProgram *, const char *, const char *, int, const char *const *, const char *const *);
   int (*compile_program)(nvrtcProgram, int, const char *const *);

@@ -36,6 +36,11 @@ static int driver_load(struct NAME_ctx *ctx, struct driver *driver) {
     {driver->library, "cuMemcpyHtoD_v2", &driver->send},
     {driver->library, "cuMemcpyDtoH_v2", &driver->receive},
     {driver->library, "cuLaunchKernel", &driver->start},
+    {driver->library, "cuEventCreate", &driver->create_event},
+    {driver->library, "cuEventRecord", &driver->record_event},
+    {driver->library, "cuEventSynchronize", &driver->wait_for_event},
+    {driver->library, "cuEventElapsedTime", &driver->get_elapsed},
+    {driver->library, "cuEventDestroy_v2", &driver->destroy_event},
     {driver->library, "cuGetErrorString", &driver->get_text},
     {driver->compiler, "nvrtcCreateProgram", &driver->create_program},
     {driver->compiler, "nvrtcCompileProgram", &driver->compile_program},
@@ -162,17 +167,31 @@ static int driver_receive(struct driver *driver, device_memory memory, void *to,
   return driver->error != 0;
 }
 
-static int driver_launch(struct driver *driver, int kernel, int64_t items, struct start *start) {
+static int driver_launch(struct driver *driver, int kernel, int64_t items, int64_t of_group, struct start *start, double *seconds) {
   if (driver->functions[kernel] == NULL) {
     driver->error = driver->get_function(&driver->functions[kernel], driver->module, kernel_names[kernel]);
     if (driver->error != 0) return 1;
   }
   void *arguments[MOST_ARGUMENTS];
   for (int i = 0; i < start->count; i++) arguments[i] = start->values[i];
-  const unsigned group = items < GROUP ? (unsigned)items : GROUP;
+  const unsigned group = of_group != 0 ? (unsigned)of_group : items < GROUP ? (unsigned)items : GROUP;
   const int64_t groups = (items + group - 1) / group;
   if (groups > INT32_MAX) return 1;
+  CUevent events[2] = {NULL, NULL};
+  for (int i = 0; i < 2 && seconds != NULL; i++) driver->create_event(&events[i], 0);
+  if (events[0] != NULL) driver->record_event(events[0], NULL);
   driver->error = driver->start(driver->functions[kernel], (unsigned)groups, 1, 1, group, 1, 1, 0, NULL, arguments, NULL);
-  return driver->error != 0;
+  const int failed = driver->error != 0;
+  if (events[1] != NULL) {
+    float milliseconds = 0;
+    driver->record_event(events[1], NULL);
+    driver->wait_for_event(events[1]);
+    driver->get_elapsed(&milliseconds, events[0], events[1]);
+    *seconds = 1e-3 * (double)milliseconds;
+  }
+  for (int i = 0; i < 2; i++) {
+    if (events[i] != NULL) driver->destroy_event(events[i]);
+  }
+  return failed;
 }
 

@@ -9,6 +9,7 @@ typedef struct cl_queue *cl_command_queue;
 typedef struct cl_memory *cl_mem;
 typedef struct cl_program_ *cl_program;
 typedef struct cl_kernel_ *cl_kernel;
+typedef struct cl_event_ *cl_event;
 typedef cl_mem device_memory;
 
 struct driver {
@@ -36,6 +37,9 @@ struct driver {
   cl_int (*read)(cl_command_queue, cl_mem, cl_uint, size_t, size_t, void *, cl_uint, const void *, void *);
   cl_int (*write)(cl_command_queue, cl_mem, cl_uint, size_t, size_t, const void *, cl_uint, const void *, void *);
   cl_int (*finish)(cl_command_queue);
+  cl_int (*wait_for_events)(cl_uint, const cl_event *);
+  cl_int (*get_profile)(cl_event, cl_uint, size_t, void *, size_t *);
+  cl_int (*release_event)(cl_event);
   cl_device_id device;
   cl_context context;
   cl_command_queue queue;

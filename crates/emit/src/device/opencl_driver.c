@@ -31,6 +31,9 @@ static int driver_load(struct NAME_ctx *ctx, struct driver *driver) {
     {"clEnqueueReadBuffer", &driver->read},
     {"clEnqueueWriteBuffer", &driver->write},
     {"clFinish", &driver->finish},
+    {"clWaitForEvents", &driver->wait_for_events},
+    {"clGetEventProfilingInfo", &driver->get_profile},
+    {"clReleaseEvent", &driver->release_event},
   };
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
     void *const found = dlsym(driver->library, functions[i].name);
@@ -41,6 +44,7 @@ static int driver_load(struct NAME_ctx *ctx, struct driver *driver) {
 }
 
 enum { MOST_DEVICES = 64, DEVICE_NAME = 0x102B, DEVICE_TYPE = 0x1000, DEVICE_EXTENSIONS = 0x1030, DEVICE_SINGLE = 0x101B };
+enum { QUEUE_PROFILING = 2, PROFILE_START = 0x1282, PROFILE_END = 0x1283 };
 
 /* The device that was asked for: by its number, or by a part of its name. Else the first GPU, else the first of all. */
 static int driver_choose(struct NAME_ctx *ctx, struct driver *driver) {
@@ -96,7 +100,7 @@ static int driver_open(struct NAME_ctx *ctx, struct driver *driver) {
   if (driver_load(ctx, driver) != 0 || driver_choose(ctx, driver) != 0) return 1;
   driver->context = driver->create_context(NULL, 1, &driver->device, NULL, NULL, &driver->error);
   if (driver->context == NULL) return trouble(ctx, "the device does not open", driver_message(driver));
-  driver->queue = driver->create_queue(driver->context, driver->device, 0, &driver->error);
+  driver->queue = driver->create_queue(driver->context, driver->device, ctx->timed ? QUEUE_PROFILING : 0, &driver->error);
   if (driver->queue == NULL) return trouble(ctx, "the device does not open", driver_message(driver));
   return driver_build(ctx, driver);
 }
@@ -130,7 +134,7 @@ static int driver_receive(struct driver *driver, device_memory memory, void *to,
   return driver->error != 0;
 }
 
-static int driver_launch(struct driver *driver, int kernel, int64_t items, struct start *start) {
+static int driver_launch(struct driver *driver, int kernel, int64_t items, int64_t of_group, struct start *start, double *seconds) {
   if (driver->kernels[kernel] == NULL) {
     driver->kernels[kernel] = driver->create_kernel(driver->program, kernel_names[kernel], &driver->error);
     if (driver->kernels[kernel] == NULL) return 1;
@@ -139,9 +143,19 @@ static int driver_launch(struct driver *driver, int kernel, int64_t items, struc
     driver->error = driver->set_argument(driver->kernels[kernel], (cl_uint)i, start->sizes[i], start->values[i]);
     if (driver->error != 0) return 1;
   }
-  const size_t group = items < GROUP ? (size_t)items : GROUP;
+  const size_t group = of_group != 0 ? (size_t)of_group : items < GROUP ? (size_t)items : GROUP;
   const size_t all = ((size_t)items + group - 1) / group * group;
-  driver->error = driver->start(driver->queue, driver->kernels[kernel], 1, NULL, &all, &group, 0, NULL, NULL);
+  cl_event event = NULL;
+  driver->error =
+      driver->start(driver->queue, driver->kernels[kernel], 1, NULL, &all, &group, 0, NULL, seconds != NULL ? &event : NULL);
+  if (event != NULL) {
+    cl_bits from = 0, to = 0;
+    driver->wait_for_events(1, &event);
+    driver->get_profile(event, PROFILE_START, sizeof from, &from, NULL);
+    driver->get_profile(event, PROFILE_END, sizeof to, &to, NULL);
+    *seconds = 1e-9 * (double)(to - from);
+    driver->release_event(event);
+  }
   return driver->error != 0;
 }
 

@@ -14,7 +14,14 @@ typedef long long int64_t;
 typedef unsigned long long uint64_t;
 #define INT64_C(x) x##LL
 #define UINT64_C(x) x##ULL
+#define LOCAL __shared__
+#define LOCAL_CELLS
 #define WORK_ITEM ((int64_t)blockIdx.x * blockDim.x + threadIdx.x)
+#define GROUP ((int64_t)blockIdx.x)
+#define ITEM ((int32_t)threadIdx.x)
+#define MEET() __syncthreads()
+#define LIVING() ((void)0)
+#define MEET_ANY(dead) (__syncthreads_or((dead) || over) != 0)
 #define FENCE() __threadfence()
 #define EXCHANGE_32(cell, value) atomicExch((unsigned int *)(cell), value)
 #define COMPARE_32(cell, old, value) atomicCAS((unsigned int *)(cell), old, value)
@@ -50,7 +57,17 @@ typedef long int64_t;
 typedef ulong uint64_t;
 #define INT64_C(x) x##L
 #define UINT64_C(x) x##UL
+#define LOCAL __local
+#define LOCAL_CELLS __local
 #define WORK_ITEM ((int64_t)get_global_id(0))
+#define GROUP ((int64_t)get_group_id(0))
+#define ITEM ((int32_t)get_local_id(0))
+#define MEET() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+#define LIVING() \
+  __local int somebody_is_dead; \
+  if (ITEM == 0) somebody_is_dead = 0; \
+  MEET()
+#define MEET_ANY(dead) meet_any(dead, &somebody_is_dead)
 #define FENCE() mem_fence(CLK_GLOBAL_MEM_FENCE)
 #define EXCHANGE_32(cell, value) atomic_xchg(cell, value)
 #define COMPARE_32(cell, old, value) atomic_cmpxchg(cell, old, value)
@@ -72,6 +89,24 @@ typedef ulong uint64_t;
 #define rintf rint
 #define fmodf fmod
 #define copysignf copysign
+#define expf exp
+#define exp2f exp2
+#define expm1f expm1
+#define logf log
+#define log2f log2
+#define log10f log10
+#define log1pf log1p
+#define sinf sin
+#define cosf cos
+#define tanf tan
+#define asinf asin
+#define acosf acos
+#define atanf atan
+#define sinhf sinh
+#define coshf cosh
+#define tanhf tanh
+#define erff erf
+#define cbrtf cbrt
 #endif
 #define INT8_MIN (-128)
 #define INT8_MAX 127
@@ -86,17 +121,24 @@ typedef ulong uint64_t;
 #define INT64_MIN (-INT64_MAX - 1)
 #define UINT64_MAX UINT64_C(18446744073709551615)
 
-/* What kernels tell the host: where the least iteration failed, and scalars. */
+/* What kernels tell the host: where the least iteration failed, and scalars. `state`: the launch in which one did, and its site. */
 struct mailbox {
-  int32_t lock, site;
-  int32_t launch, unused;
+  int32_t lock, unused;
+  uint64_t state;
   int64_t at;
   uint64_t values[VALUES], results[RESULTS];
 };
 
 /* Whether a work-item has nothing to do any more: an earlier kernel failed, or an earlier iteration of this one. */
 FUNCTION bool is_over(volatile GLOBAL struct mailbox *box, int32_t launch, int64_t at) {
-  return box->site != 0 && (box->launch != launch || box->at < at);
+  const uint64_t state = box->state;
+  return state != 0 && ((int32_t)(state >> 32) != launch || box->at < at);
+}
+
+/* Whether an earlier kernel failed: all work-items of this one find the same. */
+FUNCTION bool has_failed_before(volatile GLOBAL struct mailbox *box, int32_t launch) {
+  const uint64_t state = box->state;
+  return state != 0 && (int32_t)(state >> 32) != launch;
 }
 
 /* Notes that an iteration failed; of several the least one stays. */
@@ -106,14 +148,24 @@ FUNCTION void fail(
   while (!done) {
     if (EXCHANGE_32(&box->lock, 1) != 0) continue;
     FENCE();
-    if (box->site == 0 || at < box->at) {
+    if (box->state == 0 || at < box->at) {
       for (int32_t i = 0; i < count; i++) box->values[i] = values[i];
       box->at = at;
-      box->launch = launch;
-      box->site = site;
+      box->state = ((uint64_t)launch << 32) | (uint64_t)site;
     }
     FENCE();
     EXCHANGE_32(&box->lock, 0);
     done = true;
   }
 }
+
+#if !defined(__CUDACC__)
+/* A barrier at which work-items learn whether one of them is dead, now or before. */
+FUNCTION bool meet_any(bool dead, __local int *somebody_is_dead) {
+  if (dead) *somebody_is_dead = 1;
+  MEET();
+  const bool found = *somebody_is_dead != 0;
+  MEET();
+  return found;
+}
+#endif

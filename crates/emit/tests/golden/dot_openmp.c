@@ -70,20 +70,24 @@ int dot_failure(const struct dot_ctx *ctx, const uint64_t **values) {
   return ctx->failure.site;
 }
 
-/* In front of a block, in as many bytes as a line of the cache: how many cells it has, and how many bytes it takes in all. */
+/* In front of a block, in as many bytes as a line of the cache: how many cells it has, the memory that it is in, and how many
+ * bytes that has. */
 struct head {
   int64_t count;
   size_t bytes;
+  void *memory;
 };
 
-enum { BLOCK_HEAD = 64 };
+/* Large blocks start with a page. The caller's arrays start there too, or a little behind: a line that is written never
+ * seems to be one that is read soon after, which processors tell apart by their places in a page. */
+enum { BLOCK_HEAD = 64, PAGE = 4096 };
 
 /* Blocks from here on are kept when they are given back: to get new memory from the system costs more than to write it. */
 static const size_t LARGE = (size_t)1 << 20;
 
 void dot_trim(struct dot_ctx *ctx) {
-  for (int i = 0; ctx->kept != NULL && i < KEPT_BLOCKS; i++) {
-    free(ctx->kept[i]);
+  for (int i = 0; ctx->kept != NULL && i < KEPT_BLOCKS && ctx->kept[i] != NULL; i++) {
+    free(((struct head *)ctx->kept[i])->memory);
     ctx->kept[i] = NULL;
   }
 }
@@ -95,7 +99,7 @@ void dot_free(struct dot_ctx *ctx) {
 
 /* A kept block with room for so many bytes, but not for many more; NULL where there is none. */
 static struct head *reused(struct dot_ctx *ctx, size_t bytes) {
-  if (bytes < LARGE || ctx->kept == NULL) return NULL;
+  if (bytes < LARGE + PAGE || ctx->kept == NULL) return NULL;
   for (int i = 0; i < KEPT_BLOCKS && ctx->kept[i] != NULL; i++) {
     struct head *const block = ctx->kept[i];
     if (block->bytes < bytes || block->bytes / 2 > bytes) continue;
@@ -108,17 +112,20 @@ static struct head *reused(struct dot_ctx *ctx, size_t bytes) {
 
 /* NULL where there is not enough memory. */
 static void *allocate(struct dot_ctx *ctx, int64_t count, size_t cell) {
-  if (count < 0 || (uint64_t)count > (PTRDIFF_MAX - 2 * BLOCK_HEAD) / cell) return NULL;
-  const size_t bytes = ((size_t)count * cell + 2 * BLOCK_HEAD - 1) / BLOCK_HEAD * BLOCK_HEAD;
+  if (count < 0 || (uint64_t)count > (PTRDIFF_MAX - 2 * PAGE) / cell) return NULL;
+  const size_t front = (size_t)count * cell < LARGE ? BLOCK_HEAD : PAGE;
+  const size_t bytes = ((size_t)count * cell + 2 * front - 1) / front * front;
   struct head *block = reused(ctx, bytes);
   if (block == NULL) {
-    block = aligned_alloc(BLOCK_HEAD, bytes);
-    if (block == NULL) {
+    char *memory = aligned_alloc(front, bytes);
+    if (memory == NULL) {
       dot_trim(ctx);
-      block = aligned_alloc(BLOCK_HEAD, bytes);
+      memory = aligned_alloc(front, bytes);
     }
-    if (block == NULL) return NULL;
+    if (memory == NULL) return NULL;
+    block = (struct head *)(void *)(memory + front - BLOCK_HEAD);
     block->bytes = bytes;
+    block->memory = memory;
   }
   block->count = count;
   return (char *)block + BLOCK_HEAD;
@@ -127,11 +134,12 @@ static void *allocate(struct dot_ctx *ctx, int64_t count, size_t cell) {
 static void release(struct dot_ctx *ctx, void *cells) {
   if (cells == NULL) return;
   struct head *const block = (struct head *)(void *)((char *)cells - BLOCK_HEAD);
-  if (ctx == NULL || ctx->kept == NULL || block->bytes < LARGE) {
-    free(block);
+  if (ctx == NULL || ctx->kept == NULL || block->bytes < LARGE + PAGE) {
+    free(block->memory);
     return;
   }
-  free(ctx->kept[KEPT_BLOCKS - 1]);
+  struct head *const oldest = ctx->kept[KEPT_BLOCKS - 1];
+  if (oldest != NULL) free(oldest->memory);
   for (int i = KEPT_BLOCKS - 1; i > 0; i--) ctx->kept[i] = ctx->kept[i - 1];
   ctx->kept[0] = block;
 }

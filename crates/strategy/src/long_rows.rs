@@ -1,0 +1,361 @@
+//! Long rows: a map that reduces rows of their own lengths gives the long ones to all threads, one after the other, and of the
+//! others each to one thread.
+//!
+//! ```text
+//! let ys: [n]f32 = map (\{k} row ->        let short: [n]f32 = map (\{k} row ->
+//!   let y = reduce (+) 0.0 row               if k > 65536 then 0.0 else let y = reduce (+) 0.0 row in y) xss
+//!   in y) xss                          =>  let longest = reduce max 0 (map (\{k} row -> k) xss)
+//!                                          let ys: [n]f32 = if longest > 65536
+//!                                            then
+//!                                              let {c} long: [c](i64, i64) = filter (\p -> p.1 > 65536) (zip (iota n) (map (\{k} row -> k) xss))
+//!                                              in loop (acc = short) for j < c do
+//!                                                let i = long[j].0
+//!                                                let y = reduce (+) 0.0 xss[i]
+//!                                                in acc with [i] = y
+//!                                            else short
+//! ```
+//!
+//! Threads take short rows as they go (`emit/src/uneven.rs`), so one that has a longer one takes fewer; a row that is longer than what they
+//! share otherwise would keep one of them busy alone. Nothing is flattened, so no element is moved.
+//!
+//! Removes: nothing. Introduces: a loop over rows whose operations are parallel themselves. Guarantees: the function is applied once to every row;
+//! which rows are long depends on their lengths alone.
+
+use crate::Machine;
+use crate::cost::is_scalars;
+use crate::decision::{Choice, Decision};
+use crate::write::int;
+use almach_base::Span;
+use almach_core::build::{Builder, op as plain_op};
+use almach_core::typing::{TypeError, Typed};
+use almach_core::visit::{Substitution, WalkMut, fresh_lambda, walk_exp_mut};
+use almach_core::{
+    Atom, Body, Dim, Exp, InPlace, Lambda, Loop, LoopForm, Op, Param, Program, ResultType, Size, SlicePart,
+    Stmt, Type, Var,
+};
+use almach_prim::Prim;
+use almach_rewrite::facts::Facts;
+use almach_value::{BinOp, Scalar};
+
+/// Elements of a row that is not long: a chunk of a reduction has no more.
+const LONG: i64 = 1 << 16;
+
+/// The program in which entry points do so, and what was decided.
+pub(crate) fn shared(mut program: Program, machine: Machine) -> (Program, Vec<Decision>) {
+    if machine != Machine::Threads {
+        return (program, Vec::new());
+    }
+    let mut sharer = Sharer {
+        facts: Facts::of(&program),
+        builder: Builder::for_program(&program),
+        decisions: Vec::new(),
+    };
+    // Elsewhere all threads may have other work.
+    let entries: Vec<usize> = program
+        .entries
+        .iter()
+        .map(|entry| entry.function.0 as usize)
+        .collect();
+    for (at, function) in program.functions.iter_mut().enumerate() {
+        if entries.contains(&at) {
+            sharer.body(&mut function.body);
+        }
+    }
+    program.next_var = sharer.builder.supply.next_var();
+    (program, sharer.decisions)
+}
+
+struct Sharer {
+    facts: Facts,
+    builder: Builder,
+    decisions: Vec<Decision>,
+}
+
+/// A map over rows that gives scalars.
+struct OverRows<'s> {
+    op: &'s Op,
+    function: &'s Lambda,
+    /// The rows, and the name for how long one is.
+    rows: &'s Atom,
+    length: &'s Var,
+    result: &'s Param,
+    span: Span,
+}
+
+impl WalkMut for Sharer {
+    fn body(&mut self, body: &mut Body) {
+        for mut stmt in std::mem::take(&mut body.stmts) {
+            match self.shared(&stmt) {
+                Some(made) => body.stmts.extend(made),
+                None => {
+                    if !matches!(stmt.exp, Exp::Op(_)) {
+                        walk_exp_mut(self, &mut stmt.exp);
+                    }
+                    body.stmts.push(stmt);
+                }
+            }
+        }
+    }
+}
+
+impl Sharer {
+    fn shared(&mut self, stmt: &Stmt) -> Option<Vec<Stmt>> {
+        if self.facts.holds_fixed(&stmt.exp) || self.facts.prints(&stmt.exp) {
+            return None;
+        }
+        let over = self.over_rows(stmt)?;
+        self.builder.env.clone_from(&self.facts.env);
+        self.builder.enter();
+        let exp = self.built(&over);
+        let mut body = self.builder.leave(Vec::new(), Vec::new());
+        body.stmts.push(Stmt {
+            exp: exp.ok()?,
+            ..stmt.clone()
+        });
+        self.decisions.push(Decision {
+            span: stmt.span,
+            operation: Prim::Map,
+            choice: Choice::LongRows(LONG),
+            reason: "its rows have lengths of their own".to_owned(),
+        });
+        Some(body.stmts)
+    }
+
+    fn over_rows<'s>(&self, stmt: &'s Stmt) -> Option<OverRows<'s>> {
+        let Exp::Op(op) = &stmt.exp else { return None };
+        let (Prim::Map, [function], [result]) =
+            (op.prim, op.functions.as_slice(), stmt.pattern.values.as_slice())
+        else {
+            return None;
+        };
+        let gives_scalars = matches!(&result.ty, Type::Array(Dim::Size(_), element) if is_scalars(element));
+        let reduces = function.body.stmts.iter().any(
+            |stmt| matches!(&stmt.exp, Exp::Op(op) if matches!(op.prim, Prim::Reduce | Prim::ReduceComm)),
+        );
+        if !gives_scalars || !reduces || !function.result.context.is_empty() {
+            return None;
+        }
+        // One size for each array of rows, in the order of the arrays.
+        let mut jagged = Vec::new();
+        for array in &op.args {
+            let Ok(Type::Array(Dim::Size(_), element)) = self.facts.env.atom_type(array) else {
+                return None;
+            };
+            match *element {
+                Type::Array(Dim::Jagged, _) => jagged.push(array),
+                _ if element.open_count() == 0 => {}
+                _ => return None,
+            }
+        }
+        let (Some(rows), Some(length)) = (jagged.first(), function.context.first()) else {
+            return None;
+        };
+        (jagged.len() == function.context.len()).then_some(OverRows {
+            op,
+            function,
+            rows,
+            length,
+            result,
+            span: stmt.span,
+        })
+    }
+
+    fn built(&mut self, over: &OverRows<'_>) -> Typed<Exp> {
+        let (span, ty) = (over.span, &over.result.ty);
+        let Type::Array(Dim::Size(count), element) = ty else {
+            return Ok(Exp::Op(over.op.clone()));
+        };
+        let short = self.short(over, element)?;
+        let short = plain_op(Prim::Map, vec![short], over.op.args.clone());
+        let short = self.bind(short, "short", span)?;
+        let lengths = self.lengths(over)?;
+        let longest = plain_op(Prim::Reduce, vec![self.larger(span)?], vec![int(0), lengths]);
+        let longest = self.bind(longest, "longest", span)?;
+        let some = self.bind(Exp::Binary(BinOp::Gt, longest, int(LONG)), "some", span)?;
+        self.builder.enter();
+        let all = self.long_ones(over, count, short.clone());
+        let all = all.and_then(|all| self.bind(all, "all", span));
+        let then = self.builder.leave(Vec::new(), all.clone().into_iter().collect());
+        all?;
+        let otherwise = Body {
+            stmts: Vec::new(),
+            context: Vec::new(),
+            values: vec![short],
+        };
+        Ok(Exp::If {
+            condition: some,
+            then,
+            otherwise,
+            result: ResultType::one(ty.clone()),
+        })
+    }
+
+    /// The results of short rows, with those of long ones in their places.
+    fn long_ones(&mut self, over: &OverRows<'_>, count: &Size, short: Atom) -> Typed<Exp> {
+        let span = over.span;
+        let lengths = self.lengths(over)?;
+        let count = self.builder.size_atom(count, span)?;
+        let numbers = self.bind(plain_op(Prim::Iota, vec![], vec![count]), "numbers", span)?;
+        let numbered = plain_op(Prim::Zip, vec![], vec![numbers, lengths]);
+        let numbered = self.bind(numbered, "numbered", span)?;
+        let long = plain_op(Prim::Filter, vec![self.is_long(span)?], vec![numbered]);
+        let long = self.bind(long, "long", span)?;
+        self.in_turn(over, short, &long)
+    }
+
+    fn bind(&mut self, exp: Exp, name: &str, span: Span) -> Typed<Atom> {
+        self.builder.bind(exp, name, span)
+    }
+
+    /// The function, which does nothing for long rows.
+    fn short(&mut self, over: &OverRows<'_>, element: &Type) -> Typed<Lambda> {
+        let span = over.span;
+        let length = Atom::Var(over.length.clone());
+        let then = self.builder.body(|builder| {
+            let nothing = nothing(builder, element, span)?;
+            Ok::<_, TypeError>((Vec::new(), vec![nothing]))
+        })?;
+        let body = self.builder.body(|builder| {
+            let is_long = builder.bind(Exp::Binary(BinOp::Gt, length, int(LONG)), "is_long", span)?;
+            let chosen = Exp::If {
+                condition: is_long,
+                then,
+                otherwise: over.function.body.clone(),
+                result: ResultType::one(element.clone()),
+            };
+            let chosen = builder.bind(chosen, "given", span)?;
+            Ok::<_, TypeError>((Vec::new(), vec![chosen]))
+        })?;
+        Ok(Lambda {
+            body,
+            ..over.function.clone()
+        })
+    }
+
+    /// `map (\{k} row -> k) xss`.
+    fn lengths(&mut self, over: &OverRows<'_>) -> Typed<Atom> {
+        let Type::Array(_, element) = self.builder.type_of(over.rows)? else {
+            return Ok(over.rows.clone());
+        };
+        let length = self.builder.size_var("length");
+        let row = element.open(&mut || length.clone());
+        let row = self.builder.param("row", row);
+        let lambda = Lambda {
+            params: vec![row],
+            result: ResultType::one(Type::I64),
+            body: Body {
+                stmts: Vec::new(),
+                context: Vec::new(),
+                values: vec![Atom::Var(length.clone())],
+            },
+            context: vec![length],
+        };
+        let lengths = plain_op(Prim::Map, vec![lambda], vec![over.rows.clone()]);
+        self.bind(lengths, "lengths", over.span)
+    }
+
+    /// `\a b -> max a b`.
+    fn larger(&mut self, span: Span) -> Typed<Lambda> {
+        let params = ["a", "b"].map(|name| self.builder.param(name, Type::I64));
+        let [a, b] = params.each_ref().map(|param| Atom::Var(param.var.clone()));
+        let body = self.builder.body(|builder| {
+            let larger = builder.bind(Exp::Binary(BinOp::Max, a, b), "larger", span)?;
+            Ok::<_, TypeError>((Vec::new(), vec![larger]))
+        })?;
+        Ok(Lambda {
+            context: Vec::new(),
+            params: params.into(),
+            result: ResultType::one(Type::I64),
+            body,
+        })
+    }
+
+    /// Whether the second of a pair is more than [`LONG`].
+    fn is_long(&mut self, span: Span) -> Typed<Lambda> {
+        let pair = self
+            .builder
+            .param("pair", Type::Tuple(vec![Type::I64, Type::I64]));
+        let whole = Atom::Var(pair.var.clone());
+        let body = self.builder.body(|builder| {
+            let length = builder.bind(Exp::Project(whole, 1), "length", span)?;
+            let is_long = builder.bind(Exp::Binary(BinOp::Gt, length, int(LONG)), "is_long", span)?;
+            Ok::<_, TypeError>((Vec::new(), vec![is_long]))
+        })?;
+        Ok(Lambda {
+            context: Vec::new(),
+            params: vec![pair],
+            result: ResultType::one(Type::Scalar(almach_value::ScalarType::Bool)),
+            body,
+        })
+    }
+
+    /// A loop over the long rows.
+    fn in_turn(&mut self, over: &OverRows<'_>, short: Atom, long: &Atom) -> Typed<Exp> {
+        let span = over.span;
+        let count = self.builder.length(long, span)?;
+        let acc = self.builder.param("acc", over.result.ty.clone());
+        let index = self.builder.param("j", Type::I64);
+        let array = Atom::Var(acc.var.clone());
+        let body = self.builder.body(|builder| {
+            let at = Exp::Index {
+                array: long.clone(),
+                indices: vec![Atom::Var(index.var.clone())],
+            };
+            let pair = builder.bind(at, "pair", span)?;
+            let at = builder.bind(Exp::Project(pair, 0), "i", span)?;
+            let value = applied(builder, over, &at)?;
+            let update = Exp::Update {
+                array,
+                parts: vec![SlicePart::At(at)],
+                value,
+                in_place: InPlace::WherePossible,
+            };
+            let next = builder.bind(update, "next", span)?;
+            Ok::<_, TypeError>((Vec::new(), vec![next]))
+        })?;
+        Ok(Exp::Loop(Box::new(Loop {
+            context: Vec::new(),
+            params: vec![(acc, short)],
+            form: LoopForm::For { index, bound: count },
+            body,
+        })))
+    }
+}
+
+/// Zeros, where a value is not looked at.
+fn nothing(builder: &mut Builder, ty: &Type, span: Span) -> Typed<Atom> {
+    match ty {
+        Type::Scalar(scalar) => Ok(Atom::Const(Scalar::zero(*scalar))),
+        Type::Tuple(parts) => {
+            let parts: Typed<Vec<Atom>> = parts.iter().map(|part| nothing(builder, part, span)).collect();
+            builder.bind(Exp::Tuple(parts?), "nothing", span)
+        }
+        Type::Vector(..) | Type::Array(..) | Type::Data(_) | Type::Node(_) => Ok(int(0)),
+    }
+}
+
+/// A copy of the function's statements, for one row.
+fn applied(builder: &mut Builder, over: &OverRows<'_>, at: &Atom) -> Typed<Atom> {
+    let mut function = fresh_lambda(over.function, &mut builder.supply);
+    let mut given = Substitution::new();
+    let mut sizes = function.context.iter();
+    for (param, array) in function.params.iter().zip(&over.op.args) {
+        let element = Exp::Index {
+            array: array.clone(),
+            indices: vec![at.clone()],
+        };
+        let row = builder.bind_all(element, &["row".into()], over.span)?;
+        // In this order: a row without a size of its own must not take one.
+        for (found, size) in row.context.iter().zip(sizes.by_ref()) {
+            given.insert(size.clone(), Atom::Var(found.clone()));
+        }
+        if let [value] = row.values.as_slice() {
+            given.insert(param.var.clone(), Atom::Var(value.var.clone()));
+        }
+    }
+    given.apply_body(&mut function.body);
+    for stmt in function.body.stmts {
+        builder.push(stmt.pattern, stmt.exp, stmt.span);
+    }
+    Ok(function.body.values.into_iter().next().unwrap_or_else(|| int(0)))
+}
