@@ -15,7 +15,7 @@ use almach_core::interp::{Interpreter, Limits};
 use almach_core::{Entry, Program as Core};
 use almach_driver::back::{self, Accounting, Lowered, Target, Without};
 use almach_driver::explain::Predicted;
-use almach_native::Account;
+use almach_native::{Account, KernelTime};
 use almach_value::Value;
 use std::path::PathBuf;
 
@@ -110,6 +110,21 @@ impl Machine {
         match self {
             Machine::Interpreter(_) => None,
             Machine::Native(native) => native.account(),
+        }
+    }
+
+    /// Measures how long kernels take, where there are kernels.
+    pub fn time_kernels(&self) {
+        if let Machine::Native(native) = self {
+            native.time_kernels();
+        }
+    }
+
+    /// What was measured of kernels.
+    pub fn kernel_times(&self) -> Vec<KernelTime> {
+        match self {
+            Machine::Interpreter(_) => Vec::new(),
+            Machine::Native(native) => native.kernel_times(),
         }
     }
 

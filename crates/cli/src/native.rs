@@ -9,7 +9,7 @@ use almach_core::check::Checked;
 use almach_driver::back::{self, Accounting, Emission, Lowered, Target};
 use almach_driver::explain::{Peak, Precision, Predicted, peaks};
 use almach_imp::interface::Entry;
-use almach_native::{Account, Library, Origin, Toolchain, kernel_text};
+use almach_native::{Account, KernelTime, Library, Origin, Toolchain, kernel_text};
 use almach_value::Value;
 use std::cell::RefCell;
 
@@ -73,6 +73,14 @@ impl Native {
             target,
             library: RefCell::new(library),
         })
+    }
+
+    pub fn time_kernels(&self) {
+        self.library.borrow_mut().time_kernels();
+    }
+
+    pub fn kernel_times(&self) -> Vec<KernelTime> {
+        self.library.borrow().kernel_times()
     }
 
     /// The most bytes that a call holds at once, by the formula that `almach explain` gives.

@@ -1,11 +1,14 @@
 //! Where the time went, for `--time`.
 
 use crate::terminal;
+use almach_native::KernelTime;
 use std::time::Instant;
 
 pub struct Times {
     last: Instant,
     laps: Vec<(&'static str, f64)>,
+    /// What kernels and transfers took of the run.
+    pub kernels: Vec<KernelTime>,
 }
 
 impl Times {
@@ -13,6 +16,7 @@ impl Times {
         Times {
             last: Instant::now(),
             laps: Vec::new(),
+            kernels: Vec::new(),
         }
     }
 
@@ -29,5 +33,21 @@ impl Times {
         for (name, milliseconds) in self.laps.iter().chain([&("total", total)]) {
             terminal::complain(&format!("{name:>16}  {milliseconds:10.3} ms"));
         }
+        say_kernels(&self.kernels, terminal::complain);
+    }
+}
+
+/// Each kernel and what one launch of it took.
+pub fn say_kernels(kernels: &[KernelTime], say: impl Fn(&str)) {
+    for kernel in kernels {
+        let each = kernel.seconds * 1e3 / kernel.count.max(1) as f64;
+        say(&match kernel.count {
+            1 => format!("{:>16}  {each:10.4} ms", kernel.name),
+            count => format!(
+                "{:>16}  {each:10.4} ms on average, {:.4} ms at least, {count} times",
+                kernel.name,
+                kernel.least * 1e3
+            ),
+        });
     }
 }

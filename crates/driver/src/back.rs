@@ -32,7 +32,8 @@ pub fn pass_order() -> Vec<&'static Pass> {
 pub fn machine(target: Target) -> Machine {
     match target {
         Target::C => Machine::Sequential,
-        Target::OpenMp | Target::OpenCl | Target::Cuda => Machine::Threads,
+        Target::OpenMp => Machine::Threads,
+        Target::OpenCl | Target::Cuda => Machine::Device,
     }
 }
 
@@ -75,18 +76,42 @@ pub fn chosen_without(
     machine: Machine,
     without: Without,
 ) -> Result<Checked<Program>, Vec<Diagnostic>> {
-    Ok(decided(rewritten, machine, without, &Tactics::default())?.program)
+    let passes = Passes::all_but(without);
+    Ok(decided(rewritten, machine, passes, &Tactics::default())?.program)
 }
 
-/// The same, with other answers to what could be decided otherwise; and what was asked.
+/// The same, with other answers to what could be decided otherwise; and what was asked. What is left out is left out until there is
+/// a level on every operation, and no longer: the strategy program stays what it is when its source is compiled.
 pub fn chosen_with(
     rewritten: Checked<Program>,
     machine: Machine,
     without: Without,
     tactics: &Tactics,
 ) -> Result<(Checked<Program>, Vec<Asked>), Vec<Diagnostic>> {
-    let decided = decided(rewritten, machine, without, tactics)?;
+    let passes = Passes {
+        choosing: without,
+        tidying: Without::default(),
+    };
+    let decided = decided(rewritten, machine, passes, tactics)?;
     Ok((decided.program, decided.asked))
+}
+
+/// The rewrites that are switched off.
+#[derive(Clone, Copy)]
+struct Passes {
+    /// While a strategy is chosen.
+    choosing: Without,
+    /// When one is written.
+    tidying: Without,
+}
+
+impl Passes {
+    fn all_but(without: Without) -> Passes {
+        Passes {
+            choosing: without,
+            tidying: without,
+        }
+    }
 }
 
 struct Decided {
@@ -98,18 +123,18 @@ struct Decided {
 fn decided(
     rewritten: Checked<Program>,
     machine: Machine,
-    without: Without,
+    passes: Passes,
     tactics: &Tactics,
 ) -> Result<Decided, Vec<Diagnostic>> {
     let Chosen {
         program,
         decisions,
         asked,
-    } = choose_with(rewritten.into_inner(), machine, without, tactics)
+    } = choose_with(rewritten.into_inner(), machine, passes.choosing, tactics)
         .map_err(|diagnostic| vec![*diagnostic])?;
     let program = check(program, "strategy")
         // What was written is tidied as what a user writes is: a strategy program that comes back as source stays what it is.
-        .and_then(|program| standard(program, without, &mut Log::default()))
+        .and_then(|program| standard(program, passes.tidying, &mut Log::default()))
         .and_then(|program| check(settle_effects(program.into_inner()), "effects"))
         .map_err(|failure| vec![failure.diagnostic])?;
     Ok(Decided {
@@ -135,7 +160,12 @@ pub fn explained_strategy(core: Checked<Program>, machine: Machine) -> Result<Ex
         standard(core, Without::default(), &mut rewrites).map_err(|failure| vec![failure.diagnostic])?;
     let Decided {
         program, decisions, ..
-    } = decided(rewritten, machine, Without::default(), &Tactics::default())?;
+    } = decided(
+        rewritten,
+        machine,
+        Passes::all_but(Without::default()),
+        &Tactics::default(),
+    )?;
     Ok(Explained {
         program,
         rewrites,

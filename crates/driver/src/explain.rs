@@ -116,10 +116,12 @@ pub fn explain(
             for (span, text) in found.borrowed {
                 say(span, Kind::View, text);
             }
-            for (span, text) in found.copies {
+            for memory::Copied { span, text, advice } in found.copies {
                 let text = match copying.contains(&span) {
                     true => text,
-                    false => format!("{text}: the translation's own, the memory plan has none here"),
+                    false => {
+                        format!("{text}: the translation's own, the memory plan has none here; {advice}")
+                    }
                 };
                 say(span, Kind::Copied, text);
             }

@@ -9,7 +9,7 @@ use almach_base::{Diagnostic, FileId};
 use almach_core::Program;
 use almach_core::check::Checked;
 use almach_core::interp::Interpreter;
-use almach_driver::back::{self, Machine};
+use almach_driver::back::{self, Machine, Tactics, Without};
 use almach_driver::source::{source_of, strategy_of_source};
 use almach_imp::canonical::canonical_text;
 use almach_syntax::format_file;
@@ -37,7 +37,10 @@ fn keep(name: &str, text: &str) {
 
 /// What is wrong with the source of a program's strategy.
 fn wrong(core: Checked<Program>, machine: Machine) -> Option<String> {
-    let first = back::strategy(core, machine).unwrap();
+    wrong_with(back::strategy(core, machine).unwrap(), machine)
+}
+
+fn wrong_with(first: Checked<Program>, machine: Machine) -> Option<String> {
     let source = source_of(&first);
     keep("first.alm", &source);
     match format_file(FileId(0), &source) {
@@ -131,4 +134,20 @@ fn every_program() {
     });
     assert_eq!(failures, 0, "of {count}");
     assert!(count > 0 || !wanted.is_empty(), "there are no programs");
+}
+
+/// A search that leaves a pass out gives a program, and not a program with a condition on how its source is compiled.
+#[test]
+fn what_is_found_without_a_pass() {
+    let text = "entry main [n] (xs: [n]i64) (k: i64): ([]i64, i64) =
+        let remainders = map@E (\\_ -> k * 3 % 7) (reverse@E xs)
+        in (remainders, reduce (+) 0 (map (\\x -> x + k * 5) xs))";
+    for pass in ["fusion", "horizontal-fusion", "hoisting"] {
+        let without = Without::named([pass]).unwrap();
+        let core = core_of("main.alm", text).unwrap();
+        let rewritten = back::rewritten_without(core, without).unwrap();
+        let tactics = Tactics::default();
+        let (first, _) = back::chosen_with(rewritten, Machine::Threads, without, &tactics).unwrap();
+        assert_eq!(wrong_with(first, Machine::Threads), None, "without {pass}");
+    }
 }

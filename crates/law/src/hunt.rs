@@ -61,6 +61,8 @@ pub fn settings(batch: u64) -> Settings {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reach {
     Interpreters,
+    /// Interpreters, on the programs in NOVA's syntax.
+    Nova,
     Processors,
     /// Processors, and a device.
     OpenCl,
@@ -72,6 +74,7 @@ impl Reach {
         let has = |word: &str| words.iter().any(|other| other == word);
         match () {
             () if has("interpreters") => Reach::Interpreters,
+            () if has("nova") => Reach::Nova,
             () if has("opencl") => Reach::OpenCl,
             () => Reach::Processors,
         }
@@ -80,6 +83,7 @@ impl Reach {
     pub fn word(self) -> Option<&'static str> {
         match self {
             Reach::Interpreters => Some("interpreters"),
+            Reach::Nova => Some("nova"),
             Reach::Processors => None,
             Reach::OpenCl => Some("opencl"),
         }
@@ -95,6 +99,7 @@ pub fn hunt(first: u64, count: u64, reach: Reach, mut show: impl FnMut(u64, &Pro
         let seeds: Vec<u64> = (at..end).collect();
         let machines = match reach {
             Reach::Interpreters => Machines::Interpreters,
+            Reach::Nova => Machines::Nova,
             Reach::Processors => Machines::All(settings(at / BATCH)),
             Reach::OpenCl => Machines::WithOpenCl(settings(at / BATCH)),
         };

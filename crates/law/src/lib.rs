@@ -9,6 +9,7 @@ pub mod dpia;
 pub mod generate;
 pub mod hunt;
 pub mod mutate;
+pub mod nova;
 mod outside;
 pub mod rng;
 pub mod shrink;

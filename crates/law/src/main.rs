@@ -1,7 +1,7 @@
 //! Random programs for as long as wanted. Every program that breaks the law is shown, small.
 //!
 //! ```text
-//! almach-law FIRST_SEED SECONDS [interpreters|opencl] [jobs=N] [count=N]
+//! almach-law FIRST_SEED SECONDS [interpreters|nova|opencl] [jobs=N] [count=N]
 //! almach-law show SEED [COUNT]
 //! ```
 #![allow(clippy::print_stdout, clippy::print_stderr)]

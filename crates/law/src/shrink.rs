@@ -12,6 +12,7 @@ const MOST_TRIES: usize = 1_000;
 pub fn shrink(program: &Program, failure: &Failure, machines: Machines) -> (Program, Failure) {
     let machines = match failure.stage {
         "lower" | "openmp" | "opencl" | "c" | "strategy c" => machines,
+        _ if machines == Machines::Nova => machines,
         _ => Machines::Interpreters,
     };
     let mut best = (program.clone(), failure.clone());

@@ -2,6 +2,7 @@
 //!
 //! | stage | what runs | must agree with |
 //! | --- | --- | --- |
+//! | nova | Core of the program in NOVA's syntax, where that has all it needs | Core |
 //! | core text | Core, printed and parsed again | Core |
 //! | rewrite | Core after the rewrites | Core |
 //! | strategy, strategy c | the strategy program for threads, for one thread | Core, but where sums round |
@@ -21,6 +22,7 @@ use crate::again::{Again, compile_again};
 use crate::compile::{Compiled, Settings, compile};
 use crate::dpia;
 use crate::generate::{Floats, Program, Scale};
+use crate::nova::in_nova;
 use crate::outside::{self, Outside, declarations};
 use almach_base::codes::concreteness::NOT_COMPILED_YET;
 use almach_base::{Diagnostic, SourceMap, render};
@@ -73,6 +75,8 @@ pub struct Agreement {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Machines {
     Interpreters,
+    /// Interpreters, on the program in NOVA's syntax.
+    Nova,
     All(Settings),
     /// All, and the first device that OpenCL finds.
     WithOpenCl(Settings),
@@ -83,12 +87,18 @@ pub type Outcome = Result<Value, String>;
 
 /// Runs a program through every stage of these machines.
 pub fn check(program: &Program, machines: Machines) -> Result<Agreement, Failure> {
+    if machines == Machines::Nova {
+        return check_in_nova(program);
+    }
     let programs = std::slice::from_ref(program);
     Stages::new(programs, machines)?.compare(program, 0)
 }
 
 /// The same for many, each with its own result.
 pub fn check_all(programs: &[Program], machines: Machines) -> Vec<Result<Agreement, Failure>> {
+    if machines == Machines::Nova {
+        return programs.iter().map(check_in_nova).collect();
+    }
     match Stages::new(programs, machines) {
         Ok(mut stages) => (0..)
             .zip(programs)
@@ -107,23 +117,52 @@ pub fn check_all(programs: &[Program], machines: Machines) -> Vec<Result<Agreeme
     }
 }
 
+/// A program says in NOVA's syntax, where that has all it needs, what it says in Almach's, at every stage.
+fn check_in_nova(program: &Program) -> Result<Agreement, Failure> {
+    let text = program.text();
+    let Some(nova) = in_nova(&text) else {
+        return Ok(Agreement::default());
+    };
+    let checked = || {
+        let (_, core) = core_of("random.alm", &text)?;
+        let mut stages = Stages::of("random.nova", &nova, vec![MAIN.to_owned()], Machines::Nova)?;
+        stages.compare_with(&Interpreted::new(core)?, program)
+    };
+    checked().map_err(|failure: Failure| Failure {
+        details: format!("{}\nin NOVA:\n{nova}", failure.details),
+        ..failure
+    })
+}
+
+/// The entry of a program in a file of its own.
+const MAIN: &str = "main";
+
 /// A lowered program and which of its entries it is; none where the back end does not have what it needs.
 pub(crate) type LoweredEntry = Option<(Rc<Lowered>, usize)>;
 
 /// Programs at every stage.
 struct Stages {
+    /// The entry of each.
+    names: Vec<String>,
     core: Interpreted,
     reread: Interpreted,
     rewritten: Interpreted,
     strategy: Interpreted,
     strategy_c: Option<Interpreted>,
     lowered: Vec<LoweredEntry>,
-    /// With kernels.
-    placed: Vec<Option<Rc<almach_imp::Checked>>>,
-    again: Again,
-    opencl: Option<Compiled>,
+    device: Device,
+    again: [Again; 2],
     openmp: Option<Compiled>,
     c: Option<Compiled>,
+}
+
+/// Programs for a host with a device.
+struct Device {
+    strategy: Interpreted,
+    lowered: Vec<LoweredEntry>,
+    /// With kernels.
+    placed: Vec<Option<Rc<almach_imp::Checked>>>,
+    opencl: Option<Compiled>,
 }
 
 struct Interpreted {
@@ -161,6 +200,71 @@ fn number(at: usize) -> String {
     format!("_{at}")
 }
 
+impl Device {
+    fn new(
+        front: &Front,
+        core: &Checked<Core>,
+        names: &[String],
+        machines: Machines,
+    ) -> Result<(Device, Again), Failure> {
+        let strategy = strategy(front, core, Target::OpenCl)?;
+        let lowered = lowered(front, &strategy, names)?;
+        let again = compile_again(&strategy, back::machine(Target::OpenCl), &lowered)?;
+        let placed = placed(front, &lowered)?;
+        let mut opencl = None;
+        if let Machines::WithOpenCl(settings) = machines {
+            opencl = compile(front, &strategy, &lowered, Target::OpenCl, settings)?;
+        }
+        let device = Device {
+            strategy: Interpreted::new(strategy)?,
+            lowered,
+            placed,
+            opencl,
+        };
+        Ok((device, again))
+    }
+
+    /// The strategy program for a device, and its kernels.
+    fn compare(
+        &mut self,
+        program: &Program,
+        at: usize,
+        compare: &Comparison<'_>,
+        values: &[Value],
+        expected: &Outcome,
+    ) -> Result<(), Failure> {
+        let strategy = self.strategy.call(&compare.entry.name, values.to_vec());
+        if program.floats == Floats::Exact {
+            compare.rewritten("strategy device", expected, &strategy)?;
+        }
+        if let (Some(Some((lowered, which))), Some(Some(placed))) =
+            (self.lowered.get(at), self.placed.get(at))
+            && let Some(interface) = lowered.entries.get(*which)
+        {
+            let found = run_entry_with(placed, interface, values, &mut Outside);
+            compare.lowered("kernels", &strategy, &imp_outcome(found, compare)?)?;
+        }
+        if let Some(library) = &mut self.opencl
+            && let Some(found) = library.call(at, 1, values)
+        {
+            compare.lowered("opencl", &strategy, &found)?;
+        }
+        Ok(())
+    }
+}
+
+/// A text with its Core.
+fn core_of(file: &str, text: &str) -> Result<(Front, Checked<Core>), Failure> {
+    let front = front(load(file, text, &NoFiles), Vec::new());
+    if front.has_errors() {
+        return Err(refused("types", &front.diagnostics, &front.sources));
+    }
+    let core = front
+        .core()
+        .map_err(|diagnostics| refused("elaborate", &diagnostics, &front.sources))?;
+    Ok((front, core))
+}
+
 impl Stages {
     fn new(programs: &[Program], machines: Machines) -> Result<Stages, Failure> {
         let text: String = (0..)
@@ -168,41 +272,36 @@ impl Stages {
             .map(|(at, program)| program.numbered(&entry_name(at), &number(at)))
             .collect();
         let text = [declarations(&text), &text].concat();
-        let front = front(load("random.alm", &text, &NoFiles), Vec::new());
-        if front.has_errors() {
-            return Err(refused("types", &front.diagnostics, &front.sources));
-        }
-        let core = front
-            .core()
-            .map_err(|diagnostics| refused("elaborate", &diagnostics, &front.sources))?;
+        let names = (0..programs.len()).map(entry_name).collect();
+        Stages::of("random.alm", &text, names, machines)
+    }
+
+    fn of(file: &str, text: &str, names: Vec<String>, machines: Machines) -> Result<Stages, Failure> {
+        let (front, core) = core_of(file, text)?;
         let reread = Interpreted::new(reread(&front, &core)?)?;
         let rewritten = Interpreted::new(rewritten(&front, &core)?)?;
         let strategy = strategy(&front, &core, Target::OpenMp)?;
-        let lowered = lowered(&front, &strategy, programs.len())?;
+        let lowered = lowered(&front, &strategy, &names)?;
         let again = compile_again(&strategy, back::machine(Target::OpenMp), &lowered)?;
-        let placed = placed(&front, &lowered)?;
-        let mut opencl = None;
-        if let Machines::WithOpenCl(settings) = machines {
-            opencl = compile(&front, &strategy, &lowered, Target::OpenCl, settings)?;
-        }
+        let (device, again_device) = Device::new(&front, &core, &names, machines)?;
         let (mut openmp, mut c, mut strategy_c) = (None, None, None);
         if let Machines::All(settings) | Machines::WithOpenCl(settings) = machines {
             openmp = compile(&front, &strategy, &lowered, Target::OpenMp, settings)?;
             let sequential = self::strategy(&front, &core, Target::C)?;
-            let again = self::lowered(&front, &sequential, programs.len())?;
+            let again = self::lowered(&front, &sequential, &names)?;
             c = compile(&front, &sequential, &again, Target::C, settings)?;
             strategy_c = Some(Interpreted::new(sequential)?);
         }
         Ok(Stages {
+            names,
             core: Interpreted::new(core)?,
             reread,
             rewritten,
             strategy: Interpreted::new(strategy)?,
             strategy_c,
             lowered,
-            placed,
-            again,
-            opencl,
+            device,
+            again: [again, again_device],
             openmp,
             c,
         })
@@ -215,9 +314,39 @@ impl Stages {
             compiled: usize::from(self.openmp.as_ref().is_some_and(|library| library.has(at))),
             ..Agreement::default()
         };
-        self.again.agrees(&entry_name(at))?;
+        let name = self.names.get(at).cloned().unwrap_or_default();
+        for again in &mut self.again {
+            again.agrees(&name)?;
+        }
         for args in &program.runs_numbered(&number(at)) {
-            self.compare_run(program, at, args, &mut agreement)?;
+            let values = values(self.core.entry(&name)?, args)?;
+            self.compare_run(program, at, args, values, &mut agreement)?;
+        }
+        Ok(agreement)
+    }
+
+    /// Runs a program that was written anew in another language, which must say what the first one said.
+    fn compare_with(&mut self, first: &Interpreted, program: &Program) -> Result<Agreement, Failure> {
+        let mut agreement = Agreement {
+            lowered: self.lowered.iter().flatten().count(),
+            ..Agreement::default()
+        };
+        for again in &mut self.again {
+            again.agrees(MAIN)?;
+        }
+        for args in &program.runs_numbered("") {
+            let entry = first.entry(MAIN)?;
+            let values = values(entry, args)?;
+            let expected = first.call(MAIN, values.clone());
+            let found = self.core.call(MAIN, values.clone());
+            let compare = Comparison { entry, args };
+            match (&expected, &found) {
+                (Ok(left), Ok(right)) if same(left, right) => {}
+                // Another operation may be the one that fails.
+                (Err(_), Err(_)) => {}
+                _ => return Err(compare.differs("nova", &expected, &found)),
+            }
+            self.compare_run(program, 0, args, values, &mut agreement)?;
         }
         Ok(agreement)
     }
@@ -227,11 +356,11 @@ impl Stages {
         program: &Program,
         at: usize,
         args: &[String],
+        values: Vec<Value>,
         agreement: &mut Agreement,
     ) -> Result<(), Failure> {
-        let name = entry_name(at);
+        let name = self.names.get(at).cloned().unwrap_or_default();
         let entry = self.core.entry(&name)?;
-        let values = values(entry, args)?;
         let expected = self.core.call(&name, values.clone());
         match &expected {
             Ok(_) => agreement.values += 1,
@@ -255,16 +384,8 @@ impl Stages {
             }
             let found = run_entry_with(&lowered.imp, interface, &values, &mut Outside);
             compare.lowered("imp", &strategy, &imp_outcome(found, &compare)?)?;
-            if let Some(Some(placed)) = self.placed.get(at) {
-                let found = run_entry_with(placed, interface, &values, &mut Outside);
-                compare.lowered("kernels", &strategy, &imp_outcome(found, &compare)?)?;
-            }
         }
-        if let Some(library) = &mut self.opencl
-            && let Some(found) = library.call(at, 1, &values)
-        {
-            compare.lowered("opencl", &strategy, &found)?;
-        }
+        self.device.compare(program, at, &compare, &values, &expected)?;
         for threads in [1, 3] {
             if let Some(library) = &mut self.openmp
                 && let Some(found) = library.call(at, threads, &values)
@@ -361,15 +482,14 @@ fn strategy(front: &Front, core: &Checked<Core>, target: Target) -> Result<Check
 }
 
 /// Every entry lowered: all together, or one by one where some cannot be.
-fn lowered(front: &Front, strategy: &Checked<Core>, count: usize) -> Result<Vec<LoweredEntry>, Failure> {
-    let names: Vec<String> = (0..count).map(entry_name).collect();
+fn lowered(front: &Front, strategy: &Checked<Core>, names: &[String]) -> Result<Vec<LoweredEntry>, Failure> {
     let entries: Vec<&Entry> = names
         .iter()
         .filter_map(|name| strategy.entries.iter().find(|entry| *entry.name == **name))
         .collect();
     if let Ok(all) = back::lowered(strategy, &entries) {
         let all = Rc::new(all);
-        return Ok((0..count).map(|at| Some((all.clone(), at))).collect());
+        return Ok((0..names.len()).map(|at| Some((all.clone(), at))).collect());
     }
     let one = |entry: &&Entry| match back::lowered(strategy, &[entry]) {
         Ok(lowered) => Ok(Some((Rc::new(lowered), 0))),

@@ -36,6 +36,17 @@ pub enum Output {
     Buffer(Buffer),
 }
 
+/// How long a kernel, or transfers, took in all.
+#[derive(Clone, PartialEq, Debug)]
+pub struct KernelTime {
+    pub name: String,
+    pub seconds: f64,
+    /// Of the fastest time.
+    pub least: f64,
+    /// How often it ran.
+    pub count: i64,
+}
+
 /// What calls did to memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Account {
@@ -75,6 +86,25 @@ impl Library {
         if let Ok(text) = CString::new(device) {
             self.loaded.set_device(&text);
         }
+    }
+
+    /// Measures how long kernels and transfers take, from now on.
+    pub fn time_kernels(&mut self) {
+        self.loaded.time_kernels();
+    }
+
+    /// What was measured of kernels that ran, and of transfers.
+    pub fn kernel_times(&self) -> Vec<KernelTime> {
+        (0..)
+            .map_while(|number| self.loaded.kernel_time(number))
+            .filter(|(_, _, count)| *count > 0)
+            .map(|(name, [seconds, least], count)| KernelTime {
+                name,
+                seconds,
+                least,
+                count,
+            })
+            .collect()
     }
 
     /// How many calls may wait for others before a recursion is stopped; 0 for the usual number.

@@ -21,6 +21,9 @@ type Free = unsafe extern "C" fn(Context);
 type SetThreads = unsafe extern "C" fn(Context, c_int);
 type SetMaxDepth = unsafe extern "C" fn(Context, i64);
 type SetDevice = unsafe extern "C" fn(Context, *const c_char);
+type TimeKernels = unsafe extern "C" fn(Context, bool);
+type KernelTime =
+    unsafe extern "C" fn(Context, c_int, *mut *const c_char, *mut f64, *mut f64, *mut i64) -> c_int;
 type ErrorText = unsafe extern "C" fn(Context) -> *const c_char;
 type Failure = unsafe extern "C" fn(Context, *mut *const u64) -> c_int;
 type Size = unsafe extern "C" fn(*const c_void) -> i64;
@@ -37,6 +40,7 @@ pub struct Loaded {
     set_max_depth: SetMaxDepth,
     /// Of libraries with kernels.
     set_device: Option<SetDevice>,
+    times: Option<(TimeKernels, KernelTime)>,
     error_text: ErrorText,
     failure: Failure,
     /// Of libraries that count what they do to memory.
@@ -80,6 +84,10 @@ impl Loaded {
                     .get(symbol("set_device").as_bytes())
                     .map(|found| *found)
                     .ok(),
+                times: library
+                    .get(symbol("time_kernels").as_bytes())
+                    .and_then(|start| Ok((*start, *library.get(symbol("kernel_time").as_bytes())?)))
+                    .ok(),
                 error_text: *library.get(symbol("error").as_bytes()).map_err(say)?,
                 failure: *library.get(symbol("failure").as_bytes()).map_err(say)?,
                 account: library
@@ -108,6 +116,39 @@ impl Loaded {
         if let Some(set_device) = self.set_device {
             // SAFETY: the context is alive, and the text is copied.
             unsafe { set_device(self.context, device.as_ptr()) }
+        }
+    }
+
+    /// Measures how long kernels take, where there are kernels.
+    pub fn time_kernels(&mut self) {
+        if let Some((start, _)) = self.times {
+            // SAFETY: the context is alive.
+            unsafe { start(self.context, true) }
+        }
+    }
+
+    /// What was measured of the kernel of a number, or of transfers: its name, seconds in all and of the fastest, and how often.
+    pub fn kernel_time(&self, number: c_int) -> Option<(String, [f64; 2], i64)> {
+        let (_, time) = self.times?;
+        let (mut name, mut seconds, mut least, mut count) = (ptr::null(), 0.0, 0.0, 0);
+        // SAFETY: the context is alive; the name is a text of the library.
+        unsafe {
+            if time(
+                self.context,
+                number,
+                &mut name,
+                &mut seconds,
+                &mut least,
+                &mut count,
+            ) != 0
+            {
+                return None;
+            }
+            Some((
+                CStr::from_ptr(name).to_string_lossy().into_owned(),
+                [seconds, least],
+                count,
+            ))
         }
     }
 

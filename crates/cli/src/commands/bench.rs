@@ -9,7 +9,7 @@ use crate::machine::{Checks, Machine, RunSettings};
 use crate::options::BenchOptions;
 use crate::program::{Program, choose_entry};
 use crate::terminal::{self, Style};
-use crate::times::Times;
+use crate::times::{Times, say_kernels};
 use almach_base::Diagnostic;
 use almach_base::codes::cli as codes;
 use almach_core::check::Checked;
@@ -59,6 +59,7 @@ fn bench(program: &Program, core: &Checked<Core>, options: &BenchOptions) -> Res
         },
         &mut Times::new(),
     )?;
+    machine.time_kernels();
     let inputs: Vec<Vec<Value>> = entries
         .iter()
         .map(|entry| inputs(entry, options))
@@ -77,6 +78,7 @@ fn bench(program: &Program, core: &Checked<Core>, options: &BenchOptions) -> Res
         let statistics = measure(&machine, entry, args, options)?;
         terminal::say(&statistics.row(&entry.name, width));
     }
+    say_kernels(&machine.kernel_times(), terminal::say);
     Ok(())
 }
 

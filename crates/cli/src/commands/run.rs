@@ -43,8 +43,12 @@ pub fn run(options: &RunOptions, style: Style) -> Outcome {
         };
         let machine = Machine::new(&program, &core, &[entry], settings, &mut times)?;
         let given = args.clone();
+        if options.time {
+            machine.time_kernels();
+        }
         let value = machine.call(&entry.name, args)?;
         times.lap("run");
+        times.kernels = machine.kernel_times();
         if options.stats {
             say_account(&machine, &core, entry, &given);
         }

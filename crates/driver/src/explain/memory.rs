@@ -3,14 +3,21 @@
 use almach_base::{Name, Span};
 use almach_imp::ir::{Index, LoopMode, Program, Stmt};
 use almach_value::ScalarType;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 #[derive(Default)]
 pub(super) struct Memory {
     pub allocations: Vec<(Span, String)>,
-    pub copies: Vec<(Span, String)>,
+    pub copies: Vec<Copied>,
     /// What is read where it is.
     pub borrowed: Vec<(Span, String)>,
+}
+
+/// A copy, and what would help where the memory plan has none there.
+pub(super) struct Copied {
+    pub span: Span,
+    pub text: String,
+    pub advice: String,
 }
 
 pub(super) fn of(program: &Program) -> Memory {
@@ -24,8 +31,10 @@ pub(super) fn of(program: &Program) -> Memory {
         let mut walk = Walk {
             memory: &mut memory,
             types: HashMap::new(),
+            given: proc.params.iter().map(|param| param.name.clone()).collect(),
             at: proc.span,
             loops: Loops::None,
+            branches: 0,
         };
         walk.block(&proc.body);
     }
@@ -43,8 +52,12 @@ enum Loops {
 struct Walk<'m> {
     memory: &'m mut Memory,
     types: HashMap<Name, ScalarType>,
+    /// The caller's.
+    given: HashSet<Name>,
     at: Span,
     loops: Loops,
+    /// How many branches are around.
+    branches: usize,
 }
 
 impl Walk<'_> {
@@ -63,7 +76,9 @@ impl Walk<'_> {
             Stmt::Alloc { buffer, size, span } => self.alloc(buffer, size, *span),
             Stmt::Copy { to, from, count, .. } => {
                 let text = format!("{count} elements are copied from `{from}` to `{to}`");
-                self.memory.copies.push((self.at, text));
+                let advice = self.advice(from);
+                let span = self.at;
+                self.memory.copies.push(Copied { span, text, advice });
             }
             // What a branch made for it is said to be allocated.
             Stmt::Borrow {
@@ -81,10 +96,30 @@ impl Walk<'_> {
             }
             Stmt::While { body, .. } => self.inside(self.loops.max_with(Loops::InOrder), body),
             Stmt::If { then, otherwise, .. } => {
+                self.branches += 1;
                 self.block(then);
                 self.block(otherwise);
+                self.branches -= 1;
             }
             _ => {}
+        }
+    }
+
+    /// Why an array is not built where it is needed, and what would help.
+    fn advice(&self, from: &Name) -> String {
+        if self.given.contains(from) {
+            return format!(
+                "`{from}` is the caller's, and what is made here has a block of its own; an operation on it (`map`) would write there directly"
+            );
+        }
+        match self.branches {
+            0 => "the translation follows the memory plan through operations, loops and branches, not through calls that give arrays, nor \
+                  into jagged arrays and sums; an array that is made where it is used last is built in place"
+                .to_owned(),
+            _ => format!(
+                "what the branches give is changed, passed to a call, or kept afterwards, and `{from}` is needed later; it costs nothing where \
+                 `{from}` is not used again, or where what they give is only read by its indices"
+            ),
         }
     }
 

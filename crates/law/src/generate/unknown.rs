@@ -134,10 +134,27 @@ impl Generator {
         node!(own.clone(); format!("(filter_map (\\{name} -> "), body, ") ", self.expr(&array, depth), ")")
     }
 
+    /// Rows that are scanned, and rows of rows that are reduced.
+    fn nested_rows(&mut self, own: &Ty, count: &Size, scalar: ScalarType, depth: usize) -> Node {
+        let (operator, start) = self.monoid(scalar);
+        if self.rng.chance(50) {
+            return node!(own.clone(); format!("(map (scan {operator} {start}) "), self.expr(own, depth), ")");
+        }
+        let (rows, name, from) = (self.fresh(), self.fresh(), self.plain());
+        let row = Ty::Unknown(Box::new(Ty::Scalar(scalar)));
+        let body = self.with(&name, &from, |this| this.expr(&row, depth.min(2)));
+        let given = self.expr(&Ty::array(count.clone(), Ty::Unknown(Box::new(from))), depth);
+        node!(own.clone(); format!("(map (map (reduce {operator} {start})) (map (\\{rows} -> map (\\({name}) -> ("), body,
+              format!(" : {})) {rows}) ", row.text()), given, "))")
+    }
+
     /// `[n][?]t`.
     pub(super) fn jagged(&mut self, count: &Size, cell: &Ty, depth: usize) -> Node {
         let row = Ty::Unknown(Box::new(cell.clone()));
         let own = Ty::array(count.clone(), row.clone());
+        if let (Ty::Scalar(scalar), 0 | 1) = (cell, self.rng.below(12)) {
+            return self.nested_rows(&own, count, *scalar, depth);
+        }
         match self.rng.below(10) {
             0 | 1 => {
                 let (name, from) = (self.fresh(), self.element(0));

@@ -57,8 +57,11 @@ pub enum Precision {
     Bound,
 }
 
-/// In front of a block is its head, and it ends where a line of the cache does (`emit/src/runtime.rs`).
+/// In front of a block is its head, and it ends where a line of the cache does; a large one has a page in front, and ends where one does
+/// (`emit/src/runtime.rs`).
 const LINE: i64 = 64;
+const PAGE: i64 = 4096;
+const LARGE: i64 = 1 << 20;
 
 pub(super) struct Sizes<'a> {
     pub given: &'a dyn Fn(&Name) -> Option<i64>,
@@ -118,7 +121,8 @@ impl Sizes<'_> {
                 continue;
             }
             let cells = cells.max(0).checked_mul(block.width)?;
-            bytes = bytes.checked_add(cells.checked_add(2 * LINE - 1)? / LINE * LINE)?;
+            let front = if cells < LARGE { LINE } else { PAGE };
+            bytes = bytes.checked_add(cells.checked_add(2 * front - 1)? / front * front)?;
         }
         for (count, most) in &together.parallel {
             let (count, _) = self.index(count)?;
