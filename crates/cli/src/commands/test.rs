@@ -4,7 +4,7 @@ use crate::failure::Outcome;
 use crate::files;
 use crate::links;
 use crate::machine::{Machine, RunSettings, runnable};
-use crate::options::TestOptions;
+use crate::options::{Backend, TestOptions};
 use crate::program::{self, Program};
 use crate::terminal::{self, Style};
 use crate::times::Times;
@@ -19,7 +19,8 @@ use almach_driver::{Loaded, front};
 use almach_syntax::ast::Expectation;
 use almach_value::{Extent, Value, approximately_equal, parse, print, same};
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[derive(Default)]
 struct Tally {
@@ -31,6 +32,15 @@ struct Tally {
     wrong: usize,
 }
 
+impl Tally {
+    fn add(&mut self, other: &Tally) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+        self.wrong += other.wrong;
+    }
+}
+
 pub fn run(options: &TestOptions, style: Style) -> Outcome {
     let paths = match files::sources(&options.paths) {
         Ok(paths) => paths,
@@ -39,25 +49,7 @@ pub fn run(options: &TestOptions, style: Style) -> Outcome {
             return Outcome::WrongUse;
         }
     };
-    let mut tally = Tally::default();
-    for path in &paths {
-        match links::all(path, &options.link) {
-            Ok(links) => {
-                let settings = RunSettings {
-                    backend: Some(options.backend),
-                    device: options.device.clone(),
-                    links,
-                    without: options.passes.without(),
-                    ..RunSettings::default()
-                };
-                file(path, &settings, style, &mut tally);
-            }
-            Err(diagnostic) => {
-                terminal::report(&[diagnostic], &SourceMap::new(), style);
-                tally.wrong += 1;
-            }
-        }
-    }
+    let tally = all(&paths, options, style);
     let skipped = if tally.skipped > 0 {
         format!(", {} skipped", tally.skipped)
     } else {
@@ -71,6 +63,58 @@ pub fn run(options: &TestOptions, style: Style) -> Outcome {
         Tally { wrong: 1.., .. } => Outcome::WrongUse,
         Tally { failed: 1.., .. } => Outcome::ProgramFailed,
         Tally { .. } => Outcome::Done,
+    }
+}
+
+/// The files one after another, or several at a time where each has the processor to itself. (A device is one, and
+/// OpenMP takes all processors for each.)
+fn all(paths: &[PathBuf], options: &TestOptions, style: Style) -> Tally {
+    let workers = match options.backend {
+        Backend::Interp | Backend::C => std::thread::available_parallelism().map_or(1, Into::into),
+        Backend::Openmp | Backend::Opencl | Backend::Cuda => 1,
+    };
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut tally = Tally::default();
+        while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
+            linked_file(path, options, style, &mut tally);
+        }
+        tally
+    };
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..workers.min(paths.len()))
+            .map_while(|_| {
+                let worker = std::thread::Builder::new().stack_size(crate::STACK_BYTES);
+                worker.spawn_scoped(scope, work).ok()
+            })
+            .collect();
+        let mut tally = work();
+        for other in others {
+            match other.join() {
+                Ok(theirs) => tally.add(&theirs),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        tally
+    })
+}
+
+fn linked_file(path: &Path, options: &TestOptions, style: Style, tally: &mut Tally) {
+    match links::all(path, &options.link) {
+        Ok(links) => {
+            let settings = RunSettings {
+                backend: Some(options.backend),
+                device: options.device.clone(),
+                links,
+                without: options.passes.without(),
+                ..RunSettings::default()
+            };
+            file(path, &settings, style, tally);
+        }
+        Err(diagnostic) => {
+            terminal::report(&[diagnostic], &SourceMap::new(), style);
+            tally.wrong += 1;
+        }
     }
 }
 
