@@ -14,6 +14,8 @@ pub(crate) struct Uses {
     types: HashMap<Var, Type>,
     /// Numbers that are computed with divisions.
     quotients: HashSet<Var>,
+    /// Sizes of functions: the type checker knows that these are not negative.
+    parameters: HashSet<Var>,
 }
 
 /// Whether the source writes the type of a loop's state: it holds arrays whose sizes no iteration changes, which inference might
@@ -49,6 +51,7 @@ impl Uses {
     }
 
     fn function(&mut self, function: &Function) {
+        self.parameters.extend(function.context.iter().cloned());
         self.params(&function.params);
         self.body(&function.body);
     }
@@ -70,7 +73,8 @@ impl Uses {
     }
 
     /// The type that the source writes after an array, whose size Core knows to be less of a formula than the number that was
-    /// given for it: `(2*k + 1)/2` is `k` where `k` is not negative, which the type checker may not know.
+    /// given for it: `(2*k + 1)/2` is `k` where `k` is not negative, which the type checker may not know. Nor that an array
+    /// of `k + 2` elements has `k` windows of three then.
     pub fn said_type<'s>(&self, stmt: &'s Stmt) -> Option<&'s Type> {
         let [value] = stmt.pattern.values.as_slice() else {
             return None;
@@ -84,6 +88,7 @@ impl Uses {
                 has_quotients |= size.has_quotients();
             }
         });
+        let is_computed = |var: &Var| !self.parameters.contains(var);
         let is_quotient = |atom: &Atom| matches!(atom, Atom::Var(var) if self.quotients.contains(var) && !is_size.contains(var));
         let given = match &stmt.exp {
             Exp::Slice { parts, .. } => parts
@@ -92,6 +97,10 @@ impl Uses {
             Exp::Op(op) if matches!(op.prim, Prim::Iota | Prim::Replicate) => {
                 op.args.first().is_some_and(is_quotient)
             }
+            Exp::Op(op) if op.prim == Prim::Slide && stmt.pattern.context.is_empty() => match &value.ty {
+                Type::Array(Dim::Size(windows), _) => windows.occurrences().any(is_computed),
+                _ => false,
+            },
             _ => false,
         };
         (given && !has_quotients).then_some(&value.ty)
