@@ -10,6 +10,20 @@ use almach_types::{Loader, Modules, load_modules};
 pub const PRELUDE: &str = include_str!("../../../prelude/prelude.alm");
 pub const PRELUDE_NAME: &str = "<prelude>";
 
+/// What comes with the compiler, under the names that imports have for it.
+const LIBRARY: [(&str, &str); 4] = [
+    (
+        "almach/expressions",
+        include_str!("../../../library/expressions.alm"),
+    ),
+    ("almach/graphs", include_str!("../../../library/graphs.alm")),
+    ("almach/lists", include_str!("../../../library/lists.alm")),
+    ("almach/trees", include_str!("../../../library/trees.alm")),
+];
+
+/// Imports that start so are of the library.
+const LIBRARY_FOLDER: &str = "almach/";
+
 /// The language of a file, by the end of its name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Language {
@@ -123,6 +137,7 @@ impl Loader for Parsing<'_> {
     fn key(&mut self, from: &str, path: &str) -> String {
         match path {
             BUILT_INS_NAME => path.to_owned(),
+            _ if path.starts_with(LIBRARY_FOLDER) => format!("<{path}>"),
             _ => resolve(from, path),
         }
     }
@@ -130,6 +145,13 @@ impl Loader for Parsing<'_> {
     fn load(&mut self, key: &str, import: &ast::Import) -> Result<ast::File, Diagnostic> {
         if key == BUILT_INS_NAME {
             return Ok(self.parse(key, BUILT_INS.to_owned()));
+        }
+        if import.path.starts_with(LIBRARY_FOLDER) {
+            let known = LIBRARY.iter().find(|(name, _)| *name == import.path);
+            return match known {
+                Some((_, text)) => Ok(self.parse(key, (*text).to_owned())),
+                None => Err(not_in_the_library(import)),
+            };
         }
         match self.files.read(key) {
             Ok(text) => Ok(self.parse(key, text)),
@@ -141,6 +163,17 @@ impl Loader for Parsing<'_> {
             }
         }
     }
+}
+
+fn not_in_the_library(import: &ast::Import) -> Diagnostic {
+    let names: Vec<String> = LIBRARY.iter().map(|(name, _)| format!("\"{name}\"")).collect();
+    let title = format!("cannot import \"{}\"", import.path);
+    Diagnostic::error(codes::UNREADABLE_FILE, import.path_span, title)
+        .label("the library that comes with Almach has no such part")
+        .help(format!(
+            "it has {}; a file of yours in a folder `almach` is `./almach/…`",
+            names.join(", ")
+        ))
 }
 
 /// The path of an import: relative to the importing file's folder, with the extension added.

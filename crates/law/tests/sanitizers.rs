@@ -368,7 +368,7 @@ fn examples_are_clean() {
 #[test]
 #[ignore = "takes long"]
 fn everything_is_clean() {
-    let files = programs(&["examples", "prelude", "tests/programs"]);
+    let files = programs(&["examples", "prelude", "library", "tests/programs"]);
     let mut problems = Vec::new();
     println!(
         "| compiler | sanitizer | target | files | calls | agreed |\n| --- | --- | --- | --- | --- | --- |"
