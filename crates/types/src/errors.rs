@@ -277,6 +277,18 @@ impl Checker<'_> {
             (Type::Node { data: c, .. }, Type::Data(d, _)) if c == d => {
                 diagnostic.help("this is a node value; a datum is written without `#`")
             }
+            (Type::Data(..), Type::Reference(_)) => {
+                diagnostic.help("a reference to one of the nodes is needed; a whole datum is none")
+            }
+            (Type::Node { .. }, Type::Reference(_)) => {
+                diagnostic.help("the expected one is a reference; the down function of its `foreach` gives the node that it refers to")
+            }
+            (Type::Reference(_), Type::Node { .. } | Type::Data(..)) => {
+                diagnostic.help("this is a reference; the down function of its `foreach` gives the node that it refers to")
+            }
+            (Type::Reference(_), Type::Reference(_)) => {
+                diagnostic.help("references belong to one `foreach`, and to its old nodes or its new ones: its renaming function makes a new one of an old one")
+            }
             (Type::Array(Dim::Size(_) | Dim::Unknown, element), other)
                 if self.solver.resolve(element) == self.solver.resolve(other) =>
             {

@@ -134,6 +134,90 @@ const MISTAKES: &[(&str, &str)] = &[
         "datum_for_a_node",
         "def f (l: List i32) =\n  foreach x in l with new, old do\n    case x of\n    | #Nil -> Nil\n    | #Cons h t -> #Cons h (new t)\n",
     ),
+    (
+        "reference_as_a_number",
+        "def f (l: List i32) =\n  foreach x in l with new, old do\n    case x of\n    | #Nil -> #Nil\n    | #Cons h t -> #Cons (h + t) (new t)\n",
+    ),
+    (
+        "reference_in_an_array",
+        "data L = E | C ([]i64) L\ndef f (l: L) =\n  foreach x in l with new, old do\n    case x of\n    | #E -> #E\n    | #C h t -> #C [t] (new t)\n",
+    ),
+    (
+        "old_of_a_new_reference",
+        "def f (l: List i32) =\n  foreach x in l with new, old do\n    case x of\n    | #Nil -> #Nil\n    | #Cons h t -> (case old (new t) of | #Nil -> #Nil | #Cons a b -> #Cons a (new b))\n",
+    ),
+    (
+        "new_of_a_new_reference",
+        "def f (l: List i32) =\n  foreach x in l with new, old do\n    case x of\n    | #Nil -> #Nil\n    | #Cons h t -> #Cons h (new (new t))\n",
+    ),
+    (
+        "new_of_a_number",
+        "def f (l: List i32) =\n  foreach x in l with new, old do\n    case x of\n    | #Nil -> #Nil\n    | #Cons h t -> #Cons h (new 0)\n",
+    ),
+    (
+        "old_of_a_datum",
+        "def f (l: List i32) =\n  foreach x in l with new, old do\n    case x of\n    | #Nil -> #Nil\n    | #Cons h t -> (case old l of | #Nil -> #Nil | #Cons a b -> #Cons a (new b))\n",
+    ),
+    (
+        "old_reference_in_a_new_node",
+        "def f (l: List i32) =\n  foreach x in l with new, old do\n    case x of\n    | #Nil -> #Nil\n    | #Cons h t -> #Cons h t\n",
+    ),
+    (
+        "node_as_a_datum",
+        "def f (l: List i32) =\n  foreach x in l with new, old do\n    case x of\n    | #Nil -> #Nil\n    | #Cons h t -> #Cons (i32 (list_length x)) (new t)\n",
+    ),
+    (
+        "reference_as_a_datum",
+        "def f (l: List i32) =\n  foreach x in l with new, old do\n    case x of\n    | #Nil -> #Nil\n    | #Cons h t -> #Cons (i32 (list_length t)) (new t)\n",
+    ),
+    (
+        "datum_as_a_reference",
+        "def f (l: List i32) =\n  foreach x in l with new, old do\n    case x of\n    | #Nil -> #Nil\n    | #Cons h t -> #Cons h l\n",
+    ),
+    (
+        "case_of_a_node_as_a_datum",
+        "def f (l: List i32) =\n  foreach x in l with new, old do\n    case x of\n    | Nil -> #Nil\n    | Cons h t -> #Cons h (new t)\n",
+    ),
+    (
+        "case_of_a_datum_as_a_node",
+        "def f (l: List i32): i32 =\n  case l of\n  | #Nil -> 0\n  | #Cons h _ -> h\n",
+    ),
+    (
+        "case_of_a_reference",
+        "def f (l: List i32) =\n  foreach x in l with new, old do\n    case x of\n    | #Nil -> #Nil\n    | #Cons h t -> (case t of | #Nil -> #Nil | #Cons a b -> #Cons a (new b))\n",
+    ),
+    (
+        "nodes_of_two_types",
+        "data Other = End | Cell i32 Other\ndef f (l: List i32) =\n  foreach x in l with new, old do\n    case x of\n    | #Nil -> #Nil\n    | #Cons h t -> #Cell h (new t)\n",
+    ),
+    (
+        "inner_reference_in_the_outer",
+        "def f (l: List i32) (m: List i32) =\n  foreach x in l with new, old do\n    case x of\n    | #Nil -> #Nil\n    | #Cons h t ->\n      let other = foreach y in m with new2, old2 do (case y of | #Nil -> #Nil | #Cons a b -> #Cons (case old b of | #Nil -> 0 | #Cons c _ -> c) (new2 b))\n      in #Cons h (new t)\n",
+    ),
+    (
+        "reference_leaves_build",
+        "def f (n: i64): List i64 = build n 0 (\\i ref -> ref i)\n",
+    ),
+    (
+        "build_of_data",
+        "def f (n: i64): List i64 = build n 0 (\\i ref -> Cons i Nil)\n",
+    ),
+    (
+        "reference_of_build_as_a_number",
+        "def f (n: i64): List i64 = build n 0 (\\i ref -> #Cons (ref i) (ref i))\n",
+    ),
+    (
+        "node_with_too_few_fields",
+        "def f (l: List i32) =\n  foreach x in l with new, old do\n    case x of\n    | #Nil -> #Nil\n    | #Cons h t -> #Cons (new t)\n",
+    ),
+    (
+        "reference_in_a_result_beside",
+        "def f (l: List i32) =\n  let (m, r) = (foreach x in l with new, old do (case x of | #Nil -> (#Nil, 0) | #Cons h t -> (#Cons h (new t), 1)))\n  in m\n",
+    ),
+    (
+        "table_with_another_reference",
+        "def f: List i32 = from_nodes 0 [#Cons 1 true, #Nil]\n",
+    ),
     ("node_for_a_datum", "def f: List i32 = #Nil\n"),
     ("nodes_of_an_array", "def f (xs: []i32) = nodes xs\n"),
     ("node_constructor_of_a_plain_sum", "def f = #Some 1\n"),
