@@ -23,6 +23,7 @@ pub mod short_circuits;
 pub mod size_checks;
 mod sizes;
 pub mod split_results;
+pub mod tables;
 pub mod tail_calls;
 pub mod views;
 

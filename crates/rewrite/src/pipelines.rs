@@ -2,7 +2,7 @@
 
 use crate::{
     Pass, constant_folding, copy_propagation, cse, dead_code, flattening, forwarding, fusion, hoisting,
-    horizontal, inlining, known_results, normal_sizes, short_circuits, size_checks, split_results,
+    horizontal, inlining, known_results, normal_sizes, short_circuits, size_checks, split_results, tables,
     tail_calls, views,
 };
 
@@ -35,6 +35,11 @@ pub const STANDARD: &[&Pass] = &[
     &short_circuits::PASS,
     &known_results::PASS,
     &cse::PASS,
+    &dead_code::PASS,
+    // Before fusion: what is an array can be fused.
+    &tables::PASS,
+    &copy_propagation::PASS,
+    &known_results::PASS,
     &dead_code::PASS,
     // Uses must be counted on a clean program.
     &size_checks::PASS,
@@ -88,6 +93,7 @@ pub const ALL: &[&Pass] = &[
     &inlining::PASS,
     &inlining::ALL,
     &tail_calls::PASS,
+    &tables::PASS,
     &copy_propagation::PASS,
     &constant_folding::PASS,
     &views::PASS,

@@ -211,11 +211,26 @@ impl Generator {
                 self.datum(depth - 1),
                 self.datum(depth - 1)
             ),
-            _ => format!(
-                "(loop (d = {}) for i < n % 3 do each{}@ d)",
-                self.datum(depth - 1),
-                self.rng.below(2)
+            _ => self.looped_datum(depth),
+        }
+    }
+
+    /// A loop whose state is data: transformed, exchanged, left as they are, or looked at.
+    fn looped_datum(&mut self, depth: usize) -> String {
+        let datum = self.datum(depth - 1);
+        let each = format!("each{}@", self.rng.below(2));
+        match self.rng.below(6) {
+            0 => format!("(loop (d = {datum}) for i < n % 3 do (if i % 2 == 0 then {each} d else d))"),
+            1 => format!(
+                "(loop ((d, e) = ({datum}, {})) for i < n % 3 do (e, {each} d)).0",
+                self.datum(depth - 1)
             ),
+            2 => format!("(loop ((d, k) = ({datum}, 0)) while (k < n % 3) do ({each} (each0@ d), k + 1)).0"),
+            3 => format!(
+                "(loop ((k, d) = (0, {datum})) while (k < 2 && label@ (nodes d)[root_of d] % 2 == 0) do (k + 1, {each} d)).1"
+            ),
+            4 => format!("(loop (d = {datum}) for i < n % 3 do (if fold@ d % 2 == 0 then {each} d else d))"),
+            _ => format!("(loop (d = {datum}) for i < n % 3 do {each} d)"),
         }
     }
 
