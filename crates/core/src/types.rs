@@ -27,6 +27,15 @@ impl Type {
         matches!(self, Type::Scalar(_))
     }
 
+    /// Whether values of the type are a scalar, or a tuple of them.
+    pub fn is_scalars(&self) -> bool {
+        match self {
+            Type::Scalar(_) => true,
+            Type::Tuple(parts) => parts.iter().all(Type::is_scalars),
+            Type::Vector(..) | Type::Array(..) | Type::Data(_) | Type::Node(_) => false,
+        }
+    }
+
     /// Calls `visit` on every dimension, from the outside in, tuples from left to right.
     pub fn for_each_dim<'t>(&'t self, visit: &mut dyn FnMut(&'t Dim)) {
         match self {

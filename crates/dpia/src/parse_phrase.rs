@@ -317,6 +317,11 @@ impl Parser {
                 let (kind, (chunk, output)) = (self.scan_kind()?, self.chunk_and_output()?);
                 Prim::ScanI(level, kind, chunk, output)
             }
+            "scanRowsI" => {
+                let level = self.level()?;
+                self.expect(",")?;
+                Prim::ScanRowsI(level, self.scan_kind()?, self.chunk()?)
+            }
             "reduceChunksI" => {
                 let level = self.level()?;
                 let chunk = self.chunk()?.ok_or_else(|| self.expected("a chunk"))?;

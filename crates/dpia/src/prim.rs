@@ -152,6 +152,8 @@ macro_rules! plain_primitives {
             NewIn(Vec<Home>),
             /// With a chunk, so many elements are combined on their own first (`docs/collectives.md`).
             ScanI(Level, ScanKind, Option<Chunk>, Output),
+            /// A scan that starts again with every row. The bounds of the rows cut the elements into consecutive pieces.
+            ScanRowsI(Level, ScanKind, Option<Chunk>),
             /// Chunks of so many elements are combined on their own, then one after the other.
             ReduceChunksI(Level, Chunk),
             FilterI(Level, Option<Chunk>, Output),
@@ -307,6 +309,7 @@ impl Prim {
             Prim::ParFor(_) => "parfor",
             Prim::New(_) | Prim::NewIn(_) => "new",
             Prim::ScanI(..) => "scanI",
+            Prim::ScanRowsI(..) => "scanRowsI",
             Prim::ReduceChunksI(..) => "reduceChunksI",
             Prim::FilterI(..) => "filterI",
             Prim::PartitionI(..) => "partitionI",
@@ -442,6 +445,10 @@ impl Prim {
             Prim::ScanI(_, _, _, Output::Mapped) => {
                 let mapped = "(exp[idx[n]] -> exp[s] -> acc[t] ->p comm)";
                 format!("(n: nat) -> (s: data) -> (t: data) -> {cell} -> {mapped} -> exp[s] -> exp[n.s] -> acc[n.t] -> comm")
+            }
+            Prim::ScanRowsI(..) => {
+                let rows = "exp[n.(i64, i64)] -> exp[m.s] -> acc[m.s]";
+                format!("(m: nat) -> (n: nat) -> (s: data) -> {cell} -> exp[s] -> {rows} -> comm")
             }
             Prim::ReduceChunksI(..) => {
                 format!("(n: nat) -> (s: data) -> {cell} -> exp[s] -> exp[n.s] -> acc[s] -> comm")

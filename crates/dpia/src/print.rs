@@ -528,6 +528,9 @@ impl fmt::Display for Prim {
                 let (chunk, output) = (chunk_text(*chunk), output_text(*output));
                 write!(f, "{name}<{level},{}{chunk}{output}>", scan_name(*kind))
             }
+            Prim::ScanRowsI(level, kind, chunk) => {
+                write!(f, "{name}<{level},{}{}>", scan_name(*kind), chunk_text(*chunk))
+            }
             Prim::ReduceChunksI(level, chunk) => write!(f, "{name}<{level},{chunk}>"),
             Prim::ScatterI(level, t, site) | Prim::PermuteI(level, t, site) => {
                 write!(f, "{name}<{level},{t},{}>", site_text(site))

@@ -23,6 +23,8 @@ pub(crate) fn arity(prim: Prim, arrays: usize, ty: &Ty) -> usize {
         | Prim::ReduceSeq
         | Prim::Scan
         | Prim::ScanExclusive
+        | Prim::ScanRows
+        | Prim::ScanRowsExclusive
         | Prim::Scatter
         | Prim::Range
         | Prim::Slide
@@ -113,6 +115,10 @@ impl<'a> Elaborator<'a> {
             Prim::Map => self.map(annotation, ty, &args, span),
             Prim::Reduce | Prim::ReduceComm | Prim::Scan | Prim::ScanExclusive => {
                 self.reduce(prim, annotation, &args, span)
+            }
+            Prim::ScanRows => self.scan_rows((prim, Prim::Scan), annotation, &args, span),
+            Prim::ScanRowsExclusive => {
+                self.scan_rows((prim, Prim::ScanExclusive), annotation, &args, span)
             }
             Prim::ReduceSeq => self.reduce_seq(annotation, ty, &args, span),
             Prim::Filter | Prim::Partition => {
@@ -448,6 +454,60 @@ impl<'a> Elaborator<'a> {
         let operands = [element.clone(), element];
         let lambda = self.lambda(function, &operands, &Gives::State(&state), span)?;
         self.op_with(prim, annotation, lambda, vec![initial, array], span)
+    }
+
+    /// All rows at once, where elements are scalars; else a scan for each row.
+    fn scan_rows(
+        &mut self,
+        (whole, each): (Prim, Prim),
+        annotation: Annotation,
+        args: &[Static<'a>],
+        span: Span,
+    ) -> Res<Static<'a>> {
+        let [function, initial, rows] = take(args, span)?;
+        let rows = self.atom(rows, span)?;
+        let (_, row) = self.array_type(&rows, span)?;
+        let Type::Array(_, element) = &row else {
+            return Err(bug(span, "rows that are no arrays"));
+        };
+        if element.is_scalars() {
+            let initial = self.atom(initial, span)?;
+            let state = self.element_state(element);
+            let (_, initial) = self.as_state(initial, &state, span)?;
+            let operands = [(**element).clone(), (**element).clone()];
+            let lambda = self.lambda(function, &operands, &Gives::State(&state), span)?;
+            return self.op_with(whole, annotation, lambda, vec![initial, rows], span);
+        }
+        let since = self.moment();
+        let mut context = Vec::new();
+        let builder = &mut self.builder;
+        let opened = row.open(&mut || {
+            let var = builder.size_var("rows");
+            context.push(var.clone());
+            var
+        });
+        let param = self.builder.param("row", opened);
+        let array = Static::var(param.var.clone());
+        let (stmts, (result, sizes, value)) = self.in_body(|this| {
+            let args = [function.clone(), initial.clone(), array];
+            let scanned = this.reduce(each, Annotation::NONE, &args, span)?;
+            this.lambda_result(scanned, &Gives::Anything, since, span)
+        })?;
+        let lambda = Lambda {
+            context,
+            params: vec![param],
+            result,
+            body: Body {
+                stmts,
+                context: sizes,
+                values: vec![value],
+            },
+        };
+        let annotation = Annotation {
+            chunk: None,
+            ..annotation
+        };
+        self.op_with(Prim::Map, annotation, lambda, vec![rows], span)
     }
 
     fn reduce_seq(

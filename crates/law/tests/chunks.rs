@@ -19,6 +19,10 @@ use almach_value::{Value, same};
 const PROGRAM: &str = r#"
 def compose (f: (i32, i32)) (g: (i32, i32)): (i32, i32) = (f.0 * g.0, f.1 * g.0 + g.1)
 
+def rows (n: i64): [n][?]i64 = map@seq (\i -> map@seq (\j -> i + j) (iota (i * 5 % 7))) (iota n)
+def pairs_of (n: i64): [n][?](i32, i32) = map@seq (\i -> map@seq (\j -> (i32 (i + j) - 3, i32 j)) (iota (i * 3 % 5))) (iota n)
+def among_empty (n: i64): [n][?]i64 = map@seq (\i -> iota (if i == n / 2 then n else 0)) (iota n)
+
 entry sums (n: i64): []i64 = scan@par (+) 3 (map@seq (\i -> i * i) (iota n))
 entry exclusive (n: i64): []i64 = scan_exclusive@par (+) 3 (iota n)
 entry composed (n: i64): [](i32, i32) = scan@par compose (1, 5) (map@seq (\i -> (i32 i - 3, i32 i)) (iota n))
@@ -53,6 +57,12 @@ entry mapped_composed (n: i64): []i64 =
 entry mapped_kept (n: i64): []f32 = map@par (\x -> f32 x * 0.5) (filter@par@S (\x -> x * 7 % 11 < 6) (iota n))
 entry mapped_pairs (n: i64): [](bool, i64) =
   map@par (\(x, y) -> (y < 4, x + 1)) (filter@par@S (\(x, y) -> x % 3 != 1 && y < 12) (map@seq (\i -> (i, f32 i)) (iota n)))
+entry row_sums (n: i64): [][?]i64 = scan_rows@par (+) 3 (rows n)
+entry row_sums_exclusive (n: i64): [][?]i64 = scan_rows_exclusive@par (+) 3 (rows n)
+entry rows_composed (n: i64): [][?](i32, i32) = scan_rows@par compose (1, 5) (pairs_of n)
+entry rows_composed_exclusive (n: i64): [][?](i32, i32) = scan_rows_exclusive@par compose (2, 5) (pairs_of n)
+entry long_row (n: i64): [][?]i64 = scan_rows@par (+) 3 (among_empty n)
+entry rows_turned (n: i64): [][?]i64 = scan_rows@par (+) 3 (reverse (rows n))
 entry nested (n: i64): [][]i64 = map@par (\i -> scan@seq (+) i (iota 5)) (iota n)
 "#;
 
@@ -64,6 +74,8 @@ fn in_chunks(text: &str, elements: u32, parts: u32) -> String {
         ("reduce_comm", elements),
         ("scan", elements),
         ("scan_exclusive", elements),
+        ("scan_rows", elements),
+        ("scan_rows_exclusive", elements),
         ("filter", elements),
         ("partition", elements),
         ("reduce_by_index", parts),
@@ -177,6 +189,16 @@ def mix (a: i64) (b: i64): i64 = a * 3 + b + 1
 def mix_pair (a: (i32, f32)) (b: (i32, f32)): (i32, f32) = (a.0 * 5 - b.0, a.1 * 0.5 + b.1 / 3)
 def part (a: i64) (b: i64): i64 = assert a != 40, "forty" in a * 3 + b
 
+def rows_of (n: i64): [n][?]i64 = map@seq (\i -> map@seq (\j -> i + j) (iota (i * 5 % 7))) (iota n)
+def pairs_in_rows (n: i64): [n][?](i32, f32) = map@seq (\i -> map@seq (\j -> (i32 (i + j) - 3, f32 j)) (iota (i * 3 % 11))) (iota n)
+
+entry in_rows (n: i64): [][?]i64 = scan_rows@par mix 3 (rows_of n)
+entry in_rows_exclusive (n: i64): [][?]i64 = scan_rows_exclusive@par mix 3 (rows_of n)
+entry in_rows_of_pairs (n: i64): [][?](i32, f32) = scan_rows@par mix_pair (1, 0.5) (pairs_in_rows n)
+entry in_rows_of_pairs_exclusive (n: i64): [][?](i32, f32) = scan_rows_exclusive@par mix_pair (1, 0.5) (pairs_in_rows n)
+entry in_rows_fails (n: i64): [][?]i64 = scan_rows@par part 1 (map@seq (\row -> map@seq (\i -> i % 5) row) (rows_of n))
+entry in_one_row (n: i64): [][?]i64 =
+  scan_rows@par mix 3 (map@seq (\i -> iota (if i == n / 2 then n else 0)) (iota n))
 entry total (n: i64): i64 = reduce@par mix 3 (iota n)
 entry total_of_pairs (n: i64): (i32, f32) = reduce@par mix_pair (1, 0.5) (map@S (\i -> (i32 i - 3, f32 i)) (iota n))
 entry total_of_rows (n: i64): [2]i64 = reduce@par (\a b -> map@seq mix a b) [1, 2] (map@seq (\i -> [i, i * i]) (iota n))
@@ -208,6 +230,10 @@ entry total (n: i64): f32 = reduce@par (+) 0.25 (xs n)
 entry total_of_pairs (n: i64): (f32, f32) =
   reduce@par (\a b -> (a.0 + b.0, a.1 * 0.5 + b.1)) (0, 0) (zip (xs n) (reverse (xs n)))
 entry sums (n: i64): []f32 = scan@par (+) 0.25 (xs n)
+entry sums_in_rows (n: i64): [][?]f32 =
+  scan_rows@par (+) 0.25 (map@seq (\i -> map@seq (\j -> f32 (i * j * 7919 % 1013) / 17 - 29) (iota (i * i % 509))) (iota (n / 200)))
+entry sums_in_one_row (n: i64): [][?]f32 =
+  scan_rows_exclusive@par (+) 0.25 (map@seq (\i -> take (if i == 5 then n else 0) (xs n)) (iota 9))
 entry products (n: i64): []f64 = scan_exclusive@par (*) 1.5 (map@seq (\i -> 1 + f64 (i % 7 - 3) / 1000) (iota n))
 entry pairs (n: i64): [](f32, f32) = scan@par (\a b -> (a.0 + b.0, a.1 * 0.5 + b.1)) (0, 0) (zip (xs n) (reverse (xs n)))
 entry binned (n: i64): []f32 = reduce_by_index@par (replicate 11 0.125f32) (+) 0 (map@seq (\i -> i * i % 13) (iota n)) (xs n)

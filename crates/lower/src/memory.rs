@@ -721,6 +721,8 @@ fn is_computed(exp: &Exp) -> bool {
                     Prim::Map
                         | Prim::Scan
                         | Prim::ScanExclusive
+                        | Prim::ScanRows
+                        | Prim::ScanRowsExclusive
                         | Prim::Filter
                         | Prim::Partition
                         | Prim::Gather

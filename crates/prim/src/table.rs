@@ -77,6 +77,8 @@ primitives! {
     ReduceSeq "reduceSeq" "('b -> 'a -> 'b) -> 'b -> [n]'a -> 'b" No E;
     Scan "scan" "('a -> 'a -> 'a) -> 'a -> [n]'a -> [n]'a" Yes SE;
     ScanExclusive "scan_exclusive" "('a -> 'a -> 'a) -> 'a -> [n]'a -> [n]'a" Yes SE;
+    ScanRows "scan_rows" "('a -> 'a -> 'a) -> 'a -> [n][?]'a -> [n][?]'a" Yes E;
+    ScanRowsExclusive "scan_rows_exclusive" "('a -> 'a -> 'a) -> 'a -> [n][?]'a -> [n][?]'a" Yes E;
     Filter "filter" "('a -> bool) -> [n]'a -> [?]'a" Yes SE;
     Partition "partition" "('a -> bool) -> [n]'a -> ([?]'a, [?]'a)" Yes E;
     ReduceByIndex "reduce_by_index" "[k]'a -> ('a -> 'a -> 'a) -> 'a -> [n]'i -> [n]'a -> [k]'a" Yes E;
@@ -127,6 +129,8 @@ impl Prim {
             | Prim::ReduceComm
             | Prim::Scan
             | Prim::ScanExclusive
+            | Prim::ScanRows
+            | Prim::ScanRowsExclusive
             | Prim::Filter
             | Prim::Partition
             | Prim::ReduceByIndex => TakesChunk::Yes,
@@ -165,6 +169,8 @@ impl Prim {
             | Prim::ReduceSeq
             | Prim::Scan
             | Prim::ScanExclusive
+            | Prim::ScanRows
+            | Prim::ScanRowsExclusive
             | Prim::Filter
             | Prim::Partition
             | Prim::ReduceByIndex

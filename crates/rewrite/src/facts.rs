@@ -149,6 +149,8 @@ impl Facts {
             | Prim::ReduceSeq
             | Prim::Scan
             | Prim::ScanExclusive
+            | Prim::ScanRows
+            | Prim::ScanRowsExclusive
             | Prim::Filter
             | Prim::Partition
             | Prim::ReduceByIndex

@@ -11,11 +11,11 @@
 //! | --- | --- | --- |
 //! | `map f row` | `maps` | one `map` of all elements; the rows are where they were |
 //! | `filter p row` | `filters` | one `filter` of all elements; a count per row tells where the rows are |
+//! | `scan f e row` | `scans` | one `scan_rows`, which starts again with each row |
 //!
 //! Rows that a function gives are otherwise computed in order, one behind the other, since nobody knows where one begins before those in front
 //! of it are done. Here every element has its place, so threads share elements and not rows: it does not matter how long the rows are. Rows of
-//! rows take one step per level. Where rows are only reduced nothing is flattened: threads share the rows as they are. Nor are scans: one pass
-//! over the rows in order moves less memory than a scan of elements with flags does, which gains only on many more threads than that takes.
+//! rows take one step per level. Where rows are only reduced nothing is flattened: threads share the rows as they are.
 //!
 //! The function must not depend on the row it is in. Rows inside of functions over elements stay as they are: what is around them is parallel already.
 //!
@@ -24,6 +24,7 @@
 
 mod filters;
 mod maps;
+mod scans;
 
 use crate::facts::Facts;
 use crate::{Log, Pass};
@@ -36,7 +37,7 @@ use std::collections::HashMap;
 
 pub const PASS: Pass = Pass {
     name: "flattening",
-    description: "maps and filters rows of their own sizes as one array of all elements",
+    description: "maps, filters and scans rows of their own sizes as one array of all elements",
     run,
 };
 
@@ -109,6 +110,7 @@ impl Flattener<'_> {
             Prim::Filter if self.counts_cheaply(over.element) => {
                 self.built(stmt, |this| this.map_of_filter(&over))
             }
+            Prim::Scan | Prim::ScanExclusive => self.built(stmt, |this| this.map_of_scan(&over)),
             _ => None,
         }
     }
@@ -133,13 +135,19 @@ impl Flattener<'_> {
         let ([value], Exp::Op(op)) = (inner.pattern.values.as_slice(), &inner.exp) else {
             return None;
         };
-        let ([element_function], [Atom::Var(array)]) = (op.functions.as_slice(), op.args.as_slice()) else {
+        let ([element_function], [others @ .., Atom::Var(array)]) =
+            (op.functions.as_slice(), op.args.as_slice())
+        else {
             return None;
         };
+        // What a scan starts with.
+        let takes_others = matches!(op.prim, Prim::Scan | Prim::ScanExclusive);
         let own = |var: &Var| *var == row.var || function.context.contains(var);
         let is_over_rows = matches!(*element, Type::Array(Dim::Jagged, _))
             && value.var == *given
             && row.var == *array
+            && (others.is_empty() || takes_others)
+            && !others.iter().any(|other| matches!(other, Atom::Var(var) if own(var)))
             && !Vars::of_lambda(element_function).free().any(own);
         is_over_rows.then_some(OverRows {
             rows,

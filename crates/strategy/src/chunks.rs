@@ -28,7 +28,12 @@ impl Chooser {
             Some(Level::Seq | Level::Vec | Level::Local(_)) | None => false,
         };
         let flat = op.args.iter().all(|arg| match self.builder.type_of(arg) {
-            Ok(Type::Array(_, element)) => cost::is_scalars(&element),
+            Ok(Type::Array(_, element)) => match (op.prim, *element) {
+                (Prim::ScanRows | Prim::ScanRowsExclusive, Type::Array(_, element)) => {
+                    cost::is_scalars(&element)
+                }
+                (_, element) => cost::is_scalars(&element),
+            },
             Ok(other) => cost::is_scalars(&other),
             Err(_) => false,
         });
@@ -37,9 +42,12 @@ impl Chooser {
         }
         match op.prim {
             // Another grouping of an operator that fails may fail where the program would not.
-            Prim::Reduce | Prim::ReduceComm | Prim::Scan | Prim::ScanExclusive => {
-                self.never_fails(op).then_some(ELEMENTS)?
-            }
+            Prim::Reduce
+            | Prim::ReduceComm
+            | Prim::Scan
+            | Prim::ScanExclusive
+            | Prim::ScanRows
+            | Prim::ScanRowsExclusive => self.never_fails(op).then_some(ELEMENTS)?,
             Prim::ReduceByIndex => self.never_fails(op).then_some(match self.machine {
                 Machine::Sequential | Machine::Threads => PARTS,
                 Machine::Device => PARTS_OF_GROUPS,

@@ -104,9 +104,5 @@ fn is_simple_body(body: &Body, facts: &Facts) -> bool {
 
 /// Scalars, and tuples of them.
 pub(crate) fn is_scalars(ty: &Type) -> bool {
-    match ty {
-        Type::Scalar(_) => true,
-        Type::Tuple(parts) => parts.iter().all(is_scalars),
-        Type::Vector(..) | Type::Array(..) | Type::Data(_) | Type::Node(_) => false,
-    }
+    ty.is_scalars()
 }

@@ -38,6 +38,8 @@ pub enum Choice {
     Interchanged,
     /// Rows with more elements than this are shared by all threads, one after the other; of the others each is one thread's.
     LongRows(i64),
+    /// Rows with more elements than this are cut into pieces of so many; each piece and each other row is one thread's.
+    Pieces(i64),
     /// It is a function of its own for the operations inside it.
     Cloned,
 }
@@ -63,6 +65,10 @@ impl fmt::Display for Choice {
             Choice::LongRows(size) => write!(
                 f,
                 "gives rows of more than {size} elements to all threads in turn, and others to one each"
+            ),
+            Choice::Pieces(size) => write!(
+                f,
+                "cuts rows of more than {size} elements into pieces of so many; threads share these and the other rows"
             ),
             Choice::Cloned => write!(f, "has a copy for the level it is called at"),
         }

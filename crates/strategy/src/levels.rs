@@ -250,6 +250,9 @@ impl Chooser {
             (Around::Nothing, _) if self.machine == Machine::Device && op.prim == Prim::ReduceByIndex => {
                 (Level::Group(0), "groups have bins of their own")
             }
+            (Around::Nothing, _) if self.machine == Machine::Device && scans_rows(op) => {
+                (Level::Seq, "rows of their own sizes are scanned by one worker here")
+            }
             (Around::Nothing, _) if self.machine == Machine::Device => match self.nest_depth(op) {
                 0 if matches!(self.row_reductions(op), Some(Rows::Long)) => {
                     (Level::Group(0), "work-items of a group reduce each of its rows")
@@ -280,6 +283,9 @@ impl Chooser {
 
     /// Elements and scalar operations of an operation whose size is known.
     fn constant_work(&self, op: &Op) -> Option<(u64, u64)> {
+        if scans_rows(op) {
+            return None;
+        }
         let sizes = op.args.iter().filter_map(|arg| self.constant_size(arg));
         let size = sizes.max()?;
         let each = op
@@ -324,6 +330,11 @@ impl Chooser {
             reason: reason.to_owned(),
         });
     }
+}
+
+/// Whether an operation scans all elements of rows, however many there are.
+fn scans_rows(op: &Op) -> bool {
+    matches!(op.prim, Prim::ScanRows | Prim::ScanRowsExclusive)
 }
 
 /// What is bound in a part of the program that may run many times.

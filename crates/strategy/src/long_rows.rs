@@ -1,5 +1,5 @@
-//! Long rows: a map that reduces rows of their own lengths gives the long ones to all threads, one after the other, and of the
-//! others each to one thread.
+//! Long rows: a map that reduces rows of their own lengths gives pieces of the long ones to all threads, and of the others each to one
+//! thread.
 //!
 //! ```text
 //! let ys: [n]f32 = map (\{k} row ->        let short: [n]f32 = map (\{k} row ->
@@ -15,11 +15,17 @@
 //!                                            else short
 //! ```
 //!
+//! Where a row is only looked at by one reduction, whose operator has a known identity, all long rows are cut into pieces first
+//! ([`pieces`](mod@pieces)), and the loop only combines the results of pieces: however many long rows there are, and however long, all
+//! threads have something to do. Otherwise the loop's own operations are parallel, one row after the other.
+//!
 //! Threads take short rows as they go (`emit/src/uneven.rs`), so one that has a longer one takes fewer; a row that is longer than what they
 //! share otherwise would keep one of them busy alone. Nothing is flattened, so no element is moved.
 //!
-//! Removes: nothing. Introduces: a loop over rows whose operations are parallel themselves. Guarantees: the function is applied once to every row;
-//! which rows are long depends on their lengths alone.
+//! Removes: nothing. Introduces: a loop over long rows, and pieces of them. Guarantees: the function is applied once to every element;
+//! which rows are long, and where they are cut, depends on their lengths alone.
+
+mod pieces;
 
 use crate::Machine;
 use crate::cost::is_scalars;
@@ -36,6 +42,7 @@ use almach_core::{
 use almach_prim::Prim;
 use almach_rewrite::facts::Facts;
 use almach_value::{BinOp, Scalar};
+use pieces::Cut;
 
 /// Elements of a row that is not long: a chunk of a reduction has no more.
 const LONG: i64 = 1 << 16;
@@ -107,6 +114,10 @@ impl Sharer {
         self.builder.env.clone_from(&self.facts.env);
         self.builder.enter();
         let exp = self.built(&over);
+        let choice = match self.in_pieces(&over) {
+            Some(_) => Choice::Pieces(LONG),
+            None => Choice::LongRows(LONG),
+        };
         let mut body = self.builder.leave(Vec::new(), Vec::new());
         body.stmts.push(Stmt {
             exp: exp.ok()?,
@@ -115,7 +126,7 @@ impl Sharer {
         self.decisions.push(Decision {
             span: stmt.span,
             operation: Prim::Map,
-            choice: Choice::LongRows(LONG),
+            choice,
             reason: "its rows have lengths of their own".to_owned(),
         });
         Some(body.stmts)
@@ -200,7 +211,11 @@ impl Sharer {
         let numbered = self.bind(numbered, "numbered", span)?;
         let long = plain_op(Prim::Filter, vec![self.is_long(span)?], vec![numbered]);
         let long = self.bind(long, "long", span)?;
-        self.in_turn(over, short, &long)
+        let parts = match self.in_pieces(over) {
+            Some(cut) => Some((self.reduced_pieces(over, &cut, &long)?, cut)),
+            None => None,
+        };
+        self.in_turn(over, short, &long, parts.as_ref())
     }
 
     fn bind(&mut self, exp: Exp, name: &str, span: Span) -> Typed<Atom> {
@@ -289,8 +304,14 @@ impl Sharer {
         })
     }
 
-    /// A loop over the long rows.
-    fn in_turn(&mut self, over: &OverRows<'_>, short: Atom, long: &Atom) -> Typed<Exp> {
+    /// A loop over the long rows, or over what came of their pieces.
+    fn in_turn(
+        &mut self,
+        over: &OverRows<'_>,
+        short: Atom,
+        long: &Atom,
+        parts: Option<&(Atom, Cut)>,
+    ) -> Typed<Exp> {
         let span = over.span;
         let count = self.builder.length(long, span)?;
         let acc = self.builder.param("acc", over.result.ty.clone());
@@ -303,7 +324,10 @@ impl Sharer {
             };
             let pair = builder.bind(at, "pair", span)?;
             let at = builder.bind(Exp::Project(pair, 0), "i", span)?;
-            let value = applied(builder, over, &at)?;
+            let value = match parts {
+                Some((parts, cut)) => pieces::combined(builder, over, cut, parts, (&index.var, &at))?,
+                None => applied(builder, over, &at)?,
+            };
             let update = Exp::Update {
                 array,
                 parts: vec![SlicePart::At(at)],
@@ -336,7 +360,18 @@ fn nothing(builder: &mut Builder, ty: &Type, span: Span) -> Typed<Atom> {
 
 /// A copy of the function's statements, for one row.
 fn applied(builder: &mut Builder, over: &OverRows<'_>, at: &Atom) -> Typed<Atom> {
-    let mut function = fresh_lambda(over.function, &mut builder.supply);
+    let (function, mut given) = at_row(builder, over, at)?;
+    let mut body = function.body;
+    given.apply_body(&mut body);
+    for stmt in body.stmts {
+        builder.push(stmt.pattern, stmt.exp, stmt.span);
+    }
+    Ok(body.values.into_iter().next().unwrap_or_else(|| int(0)))
+}
+
+/// A copy of the function, and what its parameters are for one row.
+fn at_row(builder: &mut Builder, over: &OverRows<'_>, at: &Atom) -> Typed<(Lambda, Substitution)> {
+    let function = fresh_lambda(over.function, &mut builder.supply);
     let mut given = Substitution::new();
     let mut sizes = function.context.iter();
     for (param, array) in function.params.iter().zip(&over.op.args) {
@@ -353,9 +388,5 @@ fn applied(builder: &mut Builder, over: &OverRows<'_>, at: &Atom) -> Typed<Atom>
             given.insert(param.var.clone(), Atom::Var(value.var.clone()));
         }
     }
-    given.apply_body(&mut function.body);
-    for stmt in function.body.stmts {
-        builder.push(stmt.pattern, stmt.exp, stmt.span);
-    }
-    Ok(function.body.values.into_iter().next().unwrap_or_else(|| int(0)))
+    Ok((function, given))
 }

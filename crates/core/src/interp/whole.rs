@@ -91,6 +91,8 @@ fn primitive(prim: Prim, args: &mut Args, limits: &Limits) -> Outcome<Value> {
         | Prim::ReduceSeq
         | Prim::Scan
         | Prim::ScanExclusive
+        | Prim::ScanRows
+        | Prim::ScanRowsExclusive
         | Prim::Filter
         | Prim::Partition
         | Prim::ReduceByIndex

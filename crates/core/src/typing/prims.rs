@@ -20,6 +20,7 @@ impl Typing<'_> {
             Prim::Reduce | Prim::ReduceComm => self.reduce(op),
             Prim::ReduceSeq => self.reduce_seq(op),
             Prim::Scan | Prim::ScanExclusive => self.scan(op),
+            Prim::ScanRows | Prim::ScanRowsExclusive => self.scan_rows(op),
             Prim::Filter => self.filter(op),
             Prim::Partition => self.partition(op),
             Prim::ReduceByIndex => self.reduce_by_index(op),
@@ -171,6 +172,18 @@ impl Typing<'_> {
         let (size, element) = self.sized_array(array)?;
         self.expect_state(&state, &element, "an element")?;
         Ok(ResultType::one(Type::array(size, state.closed())))
+    }
+
+    fn scan_rows(&mut self, op: &Op) -> Typed<ResultType> {
+        let ([function], [initial, array]) = (functions(op)?, args(op)?);
+        let state = self.operator(function)?;
+        self.expect_state(&state, &self.atom(initial)?, "the initial value")?;
+        let (size, element) = self.jagged_rows(array)?;
+        self.expect_state(&state, &element, "an element")?;
+        match element.is_scalars() {
+            true => Ok(ResultType::one(Type::array(size, Type::jagged(element)))),
+            false => Err(self.expected("rows of scalars or tuples of them", &element)),
+        }
     }
 
     /// The array a predicate is for.

@@ -14,6 +14,7 @@ use std::rc::Rc;
 pub(super) fn collective<'p>(applied: Rc<Applied<'p>>, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
     match applied.prim {
         Prim::ScanI(_, kind, chunk, output) => scan(applied.clone(), (*kind, *chunk, *output), arguments),
+        Prim::ScanRowsI(_, kind, chunk) => scan_rows(applied.clone(), (*kind, *chunk), arguments),
         Prim::ReduceChunksI(_, chunk) => reduce_chunks(applied.clone(), *chunk, arguments),
         Prim::FilterI(..) | Prim::PartitionI(..) => filter(applied.clone(), arguments),
         Prim::ScatterI(_, _, site) => scatter(applied.clone(), (**site).clone(), arguments),
@@ -43,44 +44,112 @@ fn scan<'p>(
     let (mapped, [function, start, array, out]) = with_output(output, arguments)?;
     let (start, array, out) = (start.exp()?, array.exp()?, out.acc()?);
     let size = applied.size(0)?;
-    let first = chunk.map_or(size, |chunk| chunk.get().into());
     comm(move |store| {
-        let data = applied.data(0)?;
+        let operation = Operation {
+            applied: &applied,
+            data: applied.data(0)?,
+            function: &function,
+        };
+        let scan = Scan {
+            operation,
+            kind,
+            chunk,
+            mapped: &mapped,
+            start: &start,
+            array: &array,
+            out: &out,
+        };
+        scan.run(0, size, store)
+    })
+}
+
+/// Rows are scanned one after the other; chunks are those of all elements.
+fn scan_rows<'p>(
+    applied: Rc<Applied<'p>>,
+    (kind, chunk): (ScanKind, Option<Chunk>),
+    arguments: Vec<Meaning<'p>>,
+) -> Run<Meaning<'p>> {
+    let [function, start, bounds, array, out] = take(arguments)?;
+    let (start, bounds, array, out) = (start.exp()?, bounds.exp()?, array.exp()?, out.acc()?);
+    let rows = applied.size(1)?;
+    comm(move |store| {
+        let operation = Operation {
+            applied: &applied,
+            data: applied.data(0)?,
+            function: &function,
+        };
+        let scan = Scan {
+            operation,
+            kind,
+            chunk,
+            mapped: &None,
+            start: &start,
+            array: &array,
+            out: &out,
+        };
+        for row in 0..rows {
+            let bound = |store: &Store, part: usize| {
+                match bounds(store, &[Step::At(row), Step::Field(part)])? {
+                    Scalar::I64(bound) => Ok(bound),
+                    _ => Err(broken("a bound that is no number")),
+                }
+            };
+            let (begin, end) = (bound(store, 0)?, bound(store, 1)?);
+            scan.run(begin, end, store)?;
+        }
+        Ok(())
+    })
+}
+
+/// A scan of some elements, where the first of them has nothing before it.
+struct Scan<'a, 'p> {
+    operation: Operation<'a, 'p>,
+    kind: ScanKind,
+    chunk: Option<Chunk>,
+    mapped: &'a Option<Meaning<'p>>,
+    start: &'a Exp<'p>,
+    array: &'a Exp<'p>,
+    out: &'a Acc<'p>,
+}
+
+impl<'p> Scan<'_, 'p> {
+    fn run(&self, begin: i64, end: i64, store: &mut Store) -> Run<()> {
+        let Operation { applied, data, .. } = self.operation;
+        // Without a chunk there is one for all.
+        let chunk = self.chunk.map_or(i64::MAX, |chunk| chunk.get().into());
+        let first = begin / chunk;
         with_cell(store, |store, before_writer, before| {
             with_cell(store, |store, local_writer, local| {
-                let running = Operation {
-                    applied: &applied,
-                    data,
-                    function: &function,
-                };
                 let (before_writer, local_writer) = (before_writer.acc()?, local_writer.acc()?);
-                assign(&applied, data, &before_writer, &start, store)?;
-                for at in 0..size {
-                    let place = slot(&out, at).acc()?;
-                    let x = element(&array, at);
-                    let begins = at % first == 0;
-                    if at > first && begins {
-                        running.combine(&before, &local, &before_writer, store)?;
+                assign(applied, data, &before_writer, self.start, store)?;
+                for at in begin..end {
+                    let place = slot(self.out, at).acc()?;
+                    let x = element(self.array, at);
+                    let (in_first, begins) = (at / chunk == first, at % chunk == 0);
+                    if begins && at / chunk > first + 1 {
+                        self.operation.combine(&before, &local, &before_writer, store)?;
                     }
-                    if kind == ScanKind::Exclusive {
-                        let whole = at < first || begins;
+                    if self.kind == ScanKind::Exclusive {
+                        let whole = in_first || begins;
                         let local = (!whole).then_some(&local);
-                        running.put(&before, local, (at, &mapped, &place), store)?;
+                        self.operation
+                            .put(&before, local, (at, self.mapped, &place), store)?;
                     }
-                    match (at < first, begins) {
-                        (true, _) => running.combine(&before, &x, &before_writer, store)?,
-                        (false, true) => assign(&applied, data, &local_writer, &x.exp()?, store)?,
-                        (false, false) => running.combine(&local, &x, &local_writer, store)?,
+                    match (in_first, begins) {
+                        (true, _) => self.operation.combine(&before, &x, &before_writer, store)?,
+                        (false, true) => assign(applied, data, &local_writer, &x.exp()?, store)?,
+                        (false, false) => self.operation.combine(&local, &x, &local_writer, store)?,
                     }
-                    if kind == ScanKind::Inclusive {
-                        let local = (at >= first).then_some(&local);
-                        running.put(&before, local, (at, &mapped, &place), store)?;
+                    if self.kind == ScanKind::Inclusive {
+                        let local = (!in_first).then_some(&local);
+                        self.operation
+                            .put(&before, local, (at, self.mapped, &place), store)?;
                     }
                 }
                 Ok(())
             })
         })
-    })
+    }
 }
 
 fn reduce_chunks<'p>(

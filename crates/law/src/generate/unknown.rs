@@ -138,14 +138,56 @@ impl Generator {
     fn nested_rows(&mut self, own: &Ty, count: &Size, scalar: ScalarType, depth: usize) -> Node {
         let (operator, start) = self.monoid(scalar);
         if self.rng.chance(50) {
-            return node!(own.clone(); format!("(map (scan {operator} {start}) "), self.expr(own, depth), ")");
+            return self.scanned_rows(own, scalar, depth);
         }
         let (rows, name, from) = (self.fresh(), self.fresh(), self.plain());
         let row = Ty::Unknown(Box::new(Ty::Scalar(scalar)));
         let body = self.with(&name, &from, |this| this.expr(&row, depth.min(2)));
         let given = self.expr(&Ty::array(count.clone(), Ty::Unknown(Box::new(from))), depth);
-        node!(own.clone(); format!("(map (map (reduce {operator} {start})) (map (\\{rows} -> map (\\({name}) -> ("), body,
-              format!(" : {})) {rows}) ", row.text()), given, "))")
+        let mut around = format!("(map (map (reduce {operator} {start})) ");
+        let mut ends = ")".to_owned();
+        for _ in 0..self.rng.below(3) {
+            around.push_str(&self.step_below(scalar));
+            ends.push(')');
+        }
+        node!(own.clone(); format!("{around}(map (\\{rows} -> map (\\({name}) -> ("), body,
+              format!(" : {})) {rows}) ", row.text()), given, format!("){ends}"))
+    }
+
+    /// Each row is scanned.
+    fn scanned_rows(&mut self, own: &Ty, scalar: ScalarType, depth: usize) -> Node {
+        let (operator, start) = self.monoid(scalar);
+        let name = self.rng.pick(&["scan", "scan_exclusive"]).copied().unwrap_or("scan");
+        let rows = self.expr(own, depth);
+        match self.rng.below(3) {
+            0 => node!(own.clone(); format!("(map ({name} {operator} {start}) "), rows, ")"),
+            1 => {
+                let name = name.replace("scan", "scan_rows");
+                let (level, _) = self.level_of_collective();
+                let chunk = self.chunk();
+                node!(own.clone(); format!("({name}{level}{chunk} {operator} {start} "), rows, ")")
+            }
+            _ => {
+                let (row, x) = (self.fresh(), self.fresh());
+                let element = Ty::Scalar(scalar);
+                let made = self.with(&x, &element, |this| this.expr(&element, depth.min(2)));
+                node!(own.clone(); format!("(map (\\{row} -> {name} {operator} {start} (map (\\{x} -> "), made,
+                      format!(") {row})) "), rows, ")")
+            }
+        }
+    }
+
+    /// The beginning of something that is done to rows of rows of scalars, and gives such again.
+    fn step_below(&mut self, scalar: ScalarType) -> String {
+        let (operator, start) = self.monoid(scalar);
+        let (rows, row, x) = (self.fresh(), self.fresh(), self.fresh());
+        match self.rng.below(5) {
+            0 => format!("(map (map (scan {operator} {start})) "),
+            1 => format!("(map (map (map (\\{x} -> {operator} {x} {x}))) "),
+            2 => format!("(map (\\{rows} -> map (filter (\\{x} -> {x} != {start})) {rows}) "),
+            3 => format!("(map (filter (\\{row} -> length {row} != 1)) "),
+            _ => format!("(map (\\{rows} -> map reverse (reverse {rows})) "),
+        }
     }
 
     /// `[n][?]t`.

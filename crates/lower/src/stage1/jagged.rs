@@ -13,7 +13,7 @@ use super::layout::{Held, Layout};
 use super::operations::arguments;
 use crate::error::{Lowering, bug};
 use almach_core::{Atom, Body, Exp, Op, Pattern, Var};
-use almach_dpia::Data;
+use almach_dpia::{Data, ScanKind};
 use almach_prim::{Effect, Prim as Operation};
 use almach_value::ScalarType;
 
@@ -32,6 +32,8 @@ impl Translator<'_> {
             {
                 self.reduce_rows(op, exp, pattern)?;
             }
+            Operation::ScanRows => self.scan_all_rows(op, ScanKind::Inclusive, exp, pattern)?,
+            Operation::ScanRowsExclusive => self.scan_all_rows(op, ScanKind::Exclusive, exp, pattern)?,
             _ if !self.binds_rows(pattern)? => return Ok(false),
             Operation::Jagged => {
                 let [array] = arguments(op, self)?;

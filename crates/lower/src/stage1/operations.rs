@@ -234,7 +234,7 @@ impl Translator<'_> {
     }
 
     /// `\a: exp[s]. \b: exp[t]. \o: acc[r]. body`, for operators. The operands have these layouts.
-    fn operator(&mut self, lambda: &Lambda, operands: [&Held; 2], swap: Order) -> Lowering<Phrase> {
+    pub(crate) fn operator(&mut self, lambda: &Lambda, operands: [&Held; 2], swap: Order) -> Lowering<Phrase> {
         let (a, b, o) = (self.fresh("a"), self.fresh("b"), self.fresh("o"));
         let place = Phrase::Var(o.clone());
         let [first, second] = operands;
@@ -577,7 +577,7 @@ pub(crate) fn zipped_acceptor(size: Nat, elements: Vec<Data>, acceptors: Vec<Phr
 
 /// Whether a combinator gives its function the arguments in the language's order.
 #[derive(Clone, Copy)]
-enum Order {
+pub(crate) enum Order {
     AsGiven,
     Swapped,
 }

@@ -2,6 +2,7 @@
 
 mod histogram;
 mod reduce;
+mod rows;
 mod scan;
 
 use histogram::Histogram;
@@ -22,6 +23,7 @@ pub(super) fn has_mechanism(prim: &Prim, datas: &[Data]) -> bool {
         // One pass at any level: no loop of Dpia can make a cell shorter.
         Prim::FilterI(..) | Prim::PartitionI(..) => true,
         Prim::ScanI(level, _, Some(_), _)
+        | Prim::ScanRowsI(level, _, Some(_))
         | Prim::ReduceChunksI(level, _)
         | Prim::ScatterI(level, ..)
         | Prim::PermuteI(level, ..)
@@ -55,7 +57,7 @@ pub(super) fn expand(
     arguments: &[&Phrase],
 ) -> Option<Phrase> {
     let arity = match prim {
-        Prim::ScanI(_, _, _, Output::Mapped) => 5,
+        Prim::ScanI(_, _, _, Output::Mapped) | Prim::ScanRowsI(..) => 5,
         Prim::ScanI(..) | Prim::ReduceChunksI(..) | Prim::ReduceByIndexI(..) => 4,
         Prim::ScatterI(..) | Prim::PermuteI(..) => 3,
         _ => return None,
@@ -87,6 +89,18 @@ pub(super) fn expand(
                 None => collective.scan(scan),
                 Some(chunk) => collective.chunked_scan(*chunk, scan),
             })
+        }
+        Prim::ScanRowsI(_, kind, chunk) => {
+            let (function, start, bounds, array, out) = (next()?, next()?, next()?, next()?, next()?);
+            let scan = Scan {
+                kind: *kind,
+                function,
+                start,
+                array,
+                written: Written { mapped: None, out },
+            };
+            let rows = nats.get(1)?.clone();
+            Some(collective.scan_rows(*chunk, &rows, &bounds, scan))
         }
         Prim::ReduceChunksI(_, chunk) => {
             let (function, start, array, out) = (next()?, next()?, next()?, next()?);

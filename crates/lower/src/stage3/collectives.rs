@@ -10,6 +10,7 @@
 //! | --- | --- |
 //! | `reduceChunksI` | chunks at once, their results combined in order |
 //! | `scanI` | one pass in chunks, each waits for the sum of all before it and hands on its own |
+//! | `scanRowsI` | the same; only the row that a chunk begins within waits |
 //! | `filterI`, `partitionI` | one pass; in chunks, each waits for the number of elements that come before its own |
 //! | `scatterI`, `permuteI` | the first iteration that takes a cell writes it; conflicts are looked at again, in order |
 //! | `reduceByIndexI` | copies of the bins, combined in order; atomic updates where any order gives the same; ranges of bins |
@@ -20,6 +21,7 @@ mod filter;
 mod histogram;
 mod ranges;
 mod reduce;
+mod rows;
 mod scan;
 mod scatter;
 
@@ -46,9 +48,10 @@ impl Generator<'_> {
     pub(crate) fn collective(&mut self, instance: &Instance, arguments: &[&Phrase]) -> Lowering<()> {
         let operator_fails = match (&instance.prim, arguments.first()) {
             // Of several failures the first in order is reported; a mechanism combines in another order.
-            (Prim::ScanI(..) | Prim::ReduceChunksI(..) | Prim::ReduceByIndexI(..), Some(function)) => {
-                self.may_fail(function)
-            }
+            (
+                Prim::ScanI(..) | Prim::ScanRowsI(..) | Prim::ReduceChunksI(..) | Prim::ReduceByIndexI(..),
+                Some(function),
+            ) => self.may_fail(function),
             _ => false,
         };
         let in_order = self.parallel != Parallel::Outside || operator_fails;
@@ -75,6 +78,21 @@ impl Generator<'_> {
                     out,
                 };
                 self.chained_scan(*chunk, &scan, start)
+            }
+            (
+                Prim::ScanRowsI(_, kind, Some(chunk)),
+                [function, start, bounds, array, out],
+                Some(rows),
+            ) => {
+                let scan = Scan {
+                    kind: *kind,
+                    of: &of,
+                    function,
+                    mapped: None,
+                    array,
+                    out,
+                };
+                self.chained_scan_of_rows(*chunk, &scan, start, (bounds, rows))
             }
             (Prim::ReduceChunksI(_, chunk), [function, start, array, out], _) => {
                 self.parallel_reduce(*chunk, &of, function, start, array, out)

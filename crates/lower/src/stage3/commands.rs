@@ -149,6 +149,7 @@ impl Generator<'_> {
             },
             (
                 Prim::ScanI(..)
+                | Prim::ScanRowsI(..)
                 | Prim::ReduceChunksI(..)
                 | Prim::FilterI(..)
                 | Prim::PartitionI(..)

@@ -22,14 +22,15 @@ type LeafResult = (Vec<i64>, Vec<Value>, Vec<(usize, usize)>);
 
 const NAME: &str = "leaf";
 
-/// Operations with functions that are run whole: `build`, which makes nothing in a block, and what works in chunks, whose
-/// grouping and private cells are the collective's own.
+/// Operations with functions that are run whole: `build` and scans of rows of their own sizes, which make nothing in a block, and
+/// what works in chunks, whose grouping and private cells are the collective's own.
 pub(super) fn runs_whole(op: &Op) -> bool {
     let communicates = matches!(
         op.prim,
         Prim::Reduce | Prim::ReduceComm | Prim::Scan | Prim::ScanExclusive | Prim::ReduceByIndex
     );
-    op.prim == Prim::Build || (communicates && op.annotation.chunk.is_some())
+    let is_whole = matches!(op.prim, Prim::Build | Prim::ScanRows | Prim::ScanRowsExclusive);
+    is_whole || (communicates && op.annotation.chunk.is_some())
 }
 
 impl Run<'_> {

@@ -33,6 +33,12 @@ impl Introduce {
                 self.bind_pattern(stmt);
                 self.manifest(stmt);
             }
+            // Its elements are scalars, and rows of their own sizes are in no block.
+            Prim::ScanRows | Prim::ScanRowsExclusive => {
+                self.fold(stmt, function, &[], (mark, &index));
+                self.bind_pattern(stmt);
+                self.manifest(stmt);
+            }
             Prim::ToGlobal | Prim::ToLocal | Prim::ToPrivate => {
                 for (param, arg) in function.params.iter().zip(&op.args) {
                     let storage = self.memory.of(arg).to_vec();

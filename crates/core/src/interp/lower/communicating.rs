@@ -2,18 +2,34 @@
 //! the sums of floats are only nearly so, and what they round to is part of what a program with chunks means.
 
 use super::compute::only;
-use super::ops::{args, element, functions};
+use super::ops::{Growing, args, element, functions};
 use super::{Loc, Lower, Lowered, output_of};
-use crate::interp::code::{B, Cells, Instr, Node, Output, PackInstr, S, SetCellInstr, Shape, Use};
+use crate::interp::code::{
+    B, Cells, Input, Instr, Node, Output, PackInstr, S, SetCellInstr, Shape, Use, WholeInstr, WholeOp,
+};
 use crate::interp::error::Site;
 use crate::ir::{Dim, Lambda, Op, Param, Type};
-use almach_prim::Chunk;
+use almach_prim::{Chunk, Prim};
 use almach_value::{BinOp, Scalar, ScalarType};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scan {
     Inclusive,
     Exclusive,
+}
+
+/// A scan on its way.
+struct Scanning<'o> {
+    function: &'o Lambda,
+    array: B,
+    /// What came before the chunk.
+    accumulator: Loc,
+    /// What has come of the chunk.
+    local: Loc,
+    result: Growing,
+    chunk: Option<Chunk>,
+    kind: Scan,
+    site: Site,
 }
 
 /// A histogram on its way.
@@ -31,6 +47,10 @@ struct Bins<'o> {
 
 fn int(value: i64) -> Loc {
     Loc::Const(Scalar::I64(value))
+}
+
+fn chunk_size(chunk: Chunk) -> Loc {
+    int(chunk.get().into())
 }
 
 fn int_in(register: S) -> Loc {
@@ -114,71 +134,155 @@ impl Lower<'_, '_> {
     }
 
     pub(super) fn scan(&mut self, op: &Op, values: &[Param], site: Site, kind: Scan) -> Lowered<Loc> {
-        let ([function], [initial, array]) = (functions(op)?, args(op)?);
+        let ([_], [initial, array]) = (functions(op)?, args(op)?);
         let array = self.boxed_atom(array)?;
         let bound = self.size_at(array, Vec::new());
-        let accumulator = self.accumulator(function, initial)?;
-        let result = self.begin(element(only(values)?)?, bound, site)?;
-        let local = match op.grouping() {
-            Some(_) => Some(self.fresh(element(only(values)?)?)),
-            None => None,
-        };
-        self.count(bound, |lower, at| {
-            let in_order = |lower: &mut Self| {
-                if kind == Scan::Exclusive {
-                    lower.push(&result, &accumulator, site)?;
-                }
-                lower.accumulate(function, &accumulator, array, at)?;
-                if kind == Scan::Inclusive {
-                    lower.push(&result, &accumulator, site)?;
-                }
-                Ok(())
+        let scanning = self.scanning(op, array, bound, element(only(values)?)?, site, kind)?;
+        let initial = self.atom(initial)?;
+        self.assign(std::slice::from_ref(&scanning.accumulator), &[initial])?;
+        self.count(bound, |lower, at| lower.scan_on(&scanning, at, &int(0)))?;
+        Ok(Loc::Boxed(self.finish(&scanning.result, bound)))
+    }
+
+    /// A scan that starts again with each row. Chunks are those of all elements.
+    pub(super) fn scan_rows(
+        &mut self,
+        op: &Op,
+        values: &[Param],
+        site: Site,
+        kind: Scan,
+    ) -> Lowered<Loc> {
+        let ([_], [initial, rows]) = (functions(op)?, args(op)?);
+        let rows = self.boxed_atom(rows)?;
+        let flat = self.whole_of(Prim::Flatten, &[rows], site);
+        let offsets = self.whole_of(Prim::Segments, &[rows], site);
+        let (count, total) = (self.size_at(rows, Vec::new()), self.size_at(flat, Vec::new()));
+        let scanning = self.scanning(op, flat, total, element(element(only(values)?)?)?, site, kind)?;
+        let initial = self.atom(initial)?;
+        self.count(count, |lower, row| {
+            lower.assign(std::slice::from_ref(&scanning.accumulator), &[initial])?;
+            let (begin, end) = (lower.scalar(), lower.scalar());
+            let next = lower.integer(BinOp::Add, &int_in(row), &int(1), site)?;
+            lower.fetch(offsets, row, Output::Scalar(begin));
+            lower.fetch(offsets, next, Output::Scalar(end));
+            let length = lower.integer(BinOp::Sub, &int_in(end), &int_in(begin), site)?;
+            let first = match scanning.chunk {
+                Some(chunk) => int_in(lower.integer(BinOp::Div, &int_in(begin), &chunk_size(chunk), site)?),
+                None => int(0),
             };
-            let (Some(chunk), Some(local)) = (op.grouping(), &local) else {
-                return in_order(lower);
-            };
-            let chunk = int(chunk.get().into());
-            // The first chunk is grouped as a loop groups it.
-            let first = lower.integer(BinOp::Lt, &int_in(at), &chunk, site)?;
-            lower.either(first, in_order, |lower| {
-                let rest = lower.integer(BinOp::Rem, &int_in(at), &chunk, site)?;
-                let begins = lower.integer(BinOp::Eq, &int_in(rest), &int(0), site)?;
-                let later = lower.integer(BinOp::Gt, &int_in(at), &chunk, site)?;
-                let all = |lower: &mut Self| {
-                    let all = lower.combined(function, &accumulator, local)?;
-                    lower.push(&result, &all, site)
-                };
-                lower.either(
-                    begins,
-                    |lower| {
-                        lower.either(
-                            later,
-                            |lower| {
-                                let before = lower.combined(function, &accumulator, local)?;
-                                lower.assign(std::slice::from_ref(&accumulator), &[before])
-                            },
-                            |_| Ok(()),
-                        )?;
-                        if kind == Scan::Exclusive {
-                            lower.push(&result, &accumulator, site)?;
-                        }
-                        lower.fetch(array, at, output_of(local));
-                        Ok(())
-                    },
-                    |lower| {
-                        if kind == Scan::Exclusive {
-                            all(lower)?;
-                        }
-                        lower.accumulate(function, local, array, at)
-                    },
-                )?;
-                if kind == Scan::Inclusive {
-                    all(lower)?;
-                }
-                Ok(())
+            lower.count(length, |lower, within| {
+                let at = lower.integer(BinOp::Add, &int_in(begin), &int_in(within), site)?;
+                lower.scan_on(&scanning, at, &first)
             })
         })?;
-        Ok(Loc::Boxed(self.finish(&result, bound)))
+        let flat = self.finish(&scanning.result, total);
+        Ok(Loc::Boxed(self.whole_of(Prim::Unflatten, &[offsets, flat], site)))
+    }
+
+    fn scanning<'o>(
+        &mut self,
+        op: &'o Op,
+        array: B,
+        count: S,
+        element: &Type,
+        site: Site,
+        kind: Scan,
+    ) -> Lowered<Scanning<'o>> {
+        let [function] = functions(op)?;
+        let [state] = function.result.types.as_slice() else {
+            return Err("an operator gives one value".to_owned());
+        };
+        Ok(Scanning {
+            function,
+            array,
+            accumulator: self.fresh(state),
+            local: self.fresh(element),
+            result: self.begin(element, count, site)?,
+            chunk: op.grouping(),
+            kind,
+            site,
+        })
+    }
+
+    /// The next element of a scan that started in chunk `first`.
+    fn scan_on(&mut self, scan: &Scanning<'_>, at: S, first: &Loc) -> Lowered<()> {
+        let Some(chunk) = scan.chunk else {
+            return self.scan_in_order(scan, at);
+        };
+        let (site, chunk) = (scan.site, chunk_size(chunk));
+        let number = self.integer(BinOp::Div, &int_in(at), &chunk, site)?;
+        // The first chunk is grouped as a loop groups it.
+        let is_first = self.integer(BinOp::Eq, &int_in(number), first, site)?;
+        self.either(
+            is_first,
+            |lower| lower.scan_in_order(scan, at),
+            |lower| {
+                let rest = lower.integer(BinOp::Rem, &int_in(at), &chunk, site)?;
+                let begins = lower.integer(BinOp::Eq, &int_in(rest), &int(0), site)?;
+                let second = lower.integer(BinOp::Add, first, &int(1), site)?;
+                let later = lower.integer(BinOp::Gt, &int_in(number), &int_in(second), site)?;
+                lower.scan_later(scan, at, begins, later)
+            },
+        )
+    }
+
+    fn scan_in_order(&mut self, scan: &Scanning<'_>, at: S) -> Lowered<()> {
+        if scan.kind == Scan::Exclusive {
+            self.push(&scan.result, &scan.accumulator, scan.site)?;
+        }
+        self.accumulate(scan.function, &scan.accumulator, scan.array, at)?;
+        if scan.kind == Scan::Inclusive {
+            self.push(&scan.result, &scan.accumulator, scan.site)?;
+        }
+        Ok(())
+    }
+
+    /// An element that is not in the first chunk: whether a chunk begins with it, and whether one ends there that is not the first.
+    fn scan_later(&mut self, scan: &Scanning<'_>, at: S, begins: S, later: S) -> Lowered<()> {
+        let all = |lower: &mut Self| {
+            let all = lower.combined(scan.function, &scan.accumulator, &scan.local)?;
+            lower.push(&scan.result, &all, scan.site)
+        };
+        self.either(
+            begins,
+            |lower| {
+                lower.either(
+                    later,
+                    |lower| {
+                        let before = lower.combined(scan.function, &scan.accumulator, &scan.local)?;
+                        lower.assign(std::slice::from_ref(&scan.accumulator), &[before])
+                    },
+                    |_| Ok(()),
+                )?;
+                if scan.kind == Scan::Exclusive {
+                    lower.push(&scan.result, &scan.accumulator, scan.site)?;
+                }
+                lower.fetch(scan.array, at, output_of(&scan.local));
+                Ok(())
+            },
+            |lower| {
+                if scan.kind == Scan::Exclusive {
+                    all(lower)?;
+                }
+                lower.accumulate(scan.function, &scan.local, scan.array, at)
+            },
+        )?;
+        match scan.kind {
+            Scan::Inclusive => all(self),
+            Scan::Exclusive => Ok(()),
+        }
+    }
+
+    /// An operation on whole values that are in registers.
+    fn whole_of(&mut self, prim: Prim, args: &[B], site: Site) -> B {
+        let to = self.boxed();
+        self.emit(Instr::Whole(Box::new(WholeInstr {
+            op: WholeOp::Prim(prim),
+            to: Output::Boxed(to),
+            args: args.iter().map(|reg| Input::Boxed(Use::of(*reg))).collect(),
+            site,
+        })));
+        to
     }
 
     /// Each value is combined with its cell. The neutral value is for those who need one: a part's bin begins with the

@@ -27,6 +27,8 @@ impl Lower<'_, '_> {
             Prim::Reduce | Prim::ReduceComm | Prim::ReduceSeq => self.reduce(op, site).map(Given::one),
             Prim::Scan => self.scan(op, values, site, Scan::Inclusive).map(Given::one),
             Prim::ScanExclusive => self.scan(op, values, site, Scan::Exclusive).map(Given::one),
+            Prim::ScanRows => self.scan_rows(op, values, site, Scan::Inclusive).map(Given::one),
+            Prim::ScanRowsExclusive => self.scan_rows(op, values, site, Scan::Exclusive).map(Given::one),
             Prim::Filter => {
                 let (taken, _) = self.positions(op, site)?;
                 self.selected(op, taken, site).map(Given::one)

@@ -1,12 +1,12 @@
 //! Reductions and scans whose state has rows: sizes change from step to step, so the state is in a cell.
 
 use crate::error::{Lowering, bug};
-use crate::stage1::layout::{Held, Layout, Packed};
-use crate::stage1::operations::{arguments, function};
+use crate::stage1::layout::{Held, Layout, Packed, Pool};
+use crate::stage1::operations::{Order, arguments, function};
 use crate::stage1::types::ResultData;
 use crate::stage1::{Dest, Translator};
 use almach_core::{Exp, Lambda, Op, Pattern};
-use almach_dpia::{Data, Phrase, Prim, build};
+use almach_dpia::{Data, Phrase, Prim, ScanKind, build};
 use almach_prim::Prim as Operation;
 
 impl Translator<'_> {
@@ -101,6 +101,48 @@ impl Translator<'_> {
             this.push(run);
             Ok(())
         })
+    }
+
+    /// `scanRowsI F I B E out`: the results have the bounds of what is scanned, once that is packed.
+    pub(super) fn scan_all_rows(
+        &mut self,
+        op: &Op,
+        kind: ScanKind,
+        exp: &Exp,
+        pattern: &Pattern,
+    ) -> Lowering<()> {
+        let lambda = function(op, self)?;
+        let [initial, rows] = arguments(op, self)?;
+        let rows = self.held(&rows)?;
+        let rows = self.pack(rows)?;
+        let (Some((count, _)), [pool]) = (rows.layout.elements(), rows.pools.as_slice()) else {
+            return bug("a scan of what has no rows", self.span);
+        };
+        let bounds = self.let_exp("bounds", &rows.layout.data(), rows.data.clone());
+        let operand = Held::plain(pool.element.clone(), build::skip());
+        let operator = self.operator(lambda, [&operand, &operand], Order::AsGiven)?;
+        let data = Data::array(pool.size.clone(), pool.element.clone());
+        let out = self.new_var("scanned", &data);
+        let prim = Prim::ScanRowsI(self.level(op), kind, op.grouping());
+        let scan = Phrase::prim(prim, vec![pool.size.clone(), count], vec![pool.element.clone()]);
+        let initial = self.value(&initial)?;
+        self.push(scan.apply([
+            operator,
+            initial,
+            bounds.clone(),
+            pool.elements.clone(),
+            out.clone().writer(),
+        ]));
+        let scanned = Pool {
+            elements: out.reader(),
+            ..pool.clone()
+        };
+        let value = Held {
+            data: bounds,
+            pools: vec![scanned],
+            ..rows
+        };
+        self.bind_one_held(pattern, exp, value)
     }
 
     pub(super) fn scan_rows(&mut self, op: &Op, exp: &Exp, pattern: &Pattern) -> Lowering<()> {

@@ -34,7 +34,7 @@ pub(super) struct Scan<'p> {
 }
 
 /// Where the results of a chunk go before it is known what comes before them.
-enum Alone {
+pub(super) enum Alone {
     /// To their place.
     InPlace,
     /// To memory of the chunk's own, since their place takes something else.
@@ -88,7 +88,7 @@ impl Generator<'_> {
     }
 
     /// Scans so many elements from one on; `total` holds what came before, and then their sum.
-    fn scan_on(
+    pub(super) fn scan_on(
         &mut self,
         scan: &Scan<'_>,
         total: &Phrase,
@@ -114,7 +114,7 @@ impl Generator<'_> {
     }
 
     /// Writes an element of the result, or what is made of it.
-    fn put_result(&mut self, scan: &Scan<'_>, at: &Index, value: &Phrase) -> Lowering<()> {
+    pub(super) fn put_result(&mut self, scan: &Scan<'_>, at: &Index, value: &Phrase) -> Lowering<()> {
         let Some((mapped, _)) = &scan.mapped else {
             return self.put(scan.of, scan.out, at, value);
         };
@@ -127,7 +127,7 @@ impl Generator<'_> {
     }
 
     /// The scan of a chunk alone, which starts from its first element.
-    fn local_scan(&mut self, scan: &Scan<'_>, total: &Phrase, chunk: &Share, alone: &Alone) -> Lowering<()> {
+    pub(super) fn local_scan(&mut self, scan: &Scan<'_>, total: &Phrase, chunk: &Share, alone: &Alone) -> Lowering<()> {
         let of = scan.of;
         let put = |this: &mut Self, at: &Index| {
             let (place, at) = alone.place(scan, chunk, at);
@@ -143,7 +143,7 @@ impl Generator<'_> {
     }
 
     /// Puts what comes before a chunk in front of its results.
-    fn add_before(&mut self, scan: &Scan<'_>, before: &Phrase, chunk: &Share, alone: &Alone) -> Lowering<()> {
+    pub(super) fn add_before(&mut self, scan: &Scan<'_>, before: &Phrase, chunk: &Share, alone: &Alone) -> Lowering<()> {
         let of = scan.of;
         let skipped = match scan.kind {
             ScanKind::Inclusive => Index::zero(),
