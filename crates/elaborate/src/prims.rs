@@ -117,9 +117,7 @@ impl<'a> Elaborator<'a> {
                 self.reduce(prim, annotation, &args, span)
             }
             Prim::ScanRows => self.scan_rows((prim, Prim::Scan), annotation, &args, span),
-            Prim::ScanRowsExclusive => {
-                self.scan_rows((prim, Prim::ScanExclusive), annotation, &args, span)
-            }
+            Prim::ScanRowsExclusive => self.scan_rows((prim, Prim::ScanExclusive), annotation, &args, span),
             Prim::ReduceSeq => self.reduce_seq(annotation, ty, &args, span),
             Prim::Filter | Prim::Partition => {
                 let [predicate, array] = take(&args, span)?;

@@ -192,13 +192,13 @@ def part (a: i64) (b: i64): i64 = assert a != 40, "forty" in a * 3 + b
 def rows_of (n: i64): [n][?]i64 = map@seq (\i -> map@seq (\j -> i + j) (iota (i * 5 % 7))) (iota n)
 def pairs_in_rows (n: i64): [n][?](i32, f32) = map@seq (\i -> map@seq (\j -> (i32 (i + j) - 3, f32 j)) (iota (i * 3 % 11))) (iota n)
 
-entry in_rows (n: i64): [][?]i64 = scan_rows@par mix 3 (rows_of n)
-entry in_rows_exclusive (n: i64): [][?]i64 = scan_rows_exclusive@par mix 3 (rows_of n)
-entry in_rows_of_pairs (n: i64): [][?](i32, f32) = scan_rows@par mix_pair (1, 0.5) (pairs_in_rows n)
-entry in_rows_of_pairs_exclusive (n: i64): [][?](i32, f32) = scan_rows_exclusive@par mix_pair (1, 0.5) (pairs_in_rows n)
-entry in_rows_fails (n: i64): [][?]i64 = scan_rows@par part 1 (map@seq (\row -> map@seq (\i -> i % 5) row) (rows_of n))
-entry in_one_row (n: i64): [][?]i64 =
-  scan_rows@par mix 3 (map@seq (\i -> iota (if i == n / 2 then n else 0)) (iota n))
+entry in_rows (n: i64): []i64 = flatten (scan_rows@par mix 3 (rows_of n))
+entry in_rows_exclusive (n: i64): []i64 = flatten (scan_rows_exclusive@par mix 3 (rows_of n))
+entry in_rows_of_pairs (n: i64): [](i32, f32) = flatten (scan_rows@par mix_pair (1, 0.5) (pairs_in_rows n))
+entry in_rows_of_pairs_exclusive (n: i64): [](i32, f32) = flatten (scan_rows_exclusive@par mix_pair (1, 0.5) (pairs_in_rows n))
+entry in_rows_fails (n: i64): []i64 = flatten (scan_rows@par part 1 (map@seq (\row -> map@seq (\i -> i % 5) row) (rows_of n)))
+entry in_one_row (n: i64): []i64 =
+  flatten (scan_rows@par mix 3 (map@seq (\i -> iota (if i == n / 2 then n else 0)) (iota n)))
 entry total (n: i64): i64 = reduce@par mix 3 (iota n)
 entry total_of_pairs (n: i64): (i32, f32) = reduce@par mix_pair (1, 0.5) (map@S (\i -> (i32 i - 3, f32 i)) (iota n))
 entry total_of_rows (n: i64): [2]i64 = reduce@par (\a b -> map@seq mix a b) [1, 2] (map@seq (\i -> [i, i * i]) (iota n))

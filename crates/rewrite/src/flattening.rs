@@ -147,7 +147,9 @@ impl Flattener<'_> {
             && value.var == *given
             && row.var == *array
             && (others.is_empty() || takes_others)
-            && !others.iter().any(|other| matches!(other, Atom::Var(var) if own(var)))
+            && !others
+                .iter()
+                .any(|other| matches!(other, Atom::Var(var) if own(var)))
             && !Vars::of_lambda(element_function).free().any(own);
         is_over_rows.then_some(OverRows {
             rows,

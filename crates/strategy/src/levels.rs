@@ -250,9 +250,10 @@ impl Chooser {
             (Around::Nothing, _) if self.machine == Machine::Device && op.prim == Prim::ReduceByIndex => {
                 (Level::Group(0), "groups have bins of their own")
             }
-            (Around::Nothing, _) if self.machine == Machine::Device && scans_rows(op) => {
-                (Level::Seq, "rows of their own sizes are scanned by one worker here")
-            }
+            (Around::Nothing, _) if self.machine == Machine::Device && scans_rows(op) => (
+                Level::Seq,
+                "rows of their own sizes are scanned by one worker here",
+            ),
             (Around::Nothing, _) if self.machine == Machine::Device => match self.nest_depth(op) {
                 0 if matches!(self.row_reductions(op), Some(Rows::Long)) => {
                     (Level::Group(0), "work-items of a group reduce each of its rows")

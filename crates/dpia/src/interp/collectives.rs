@@ -88,11 +88,10 @@ fn scan_rows<'p>(
             out: &out,
         };
         for row in 0..rows {
-            let bound = |store: &Store, part: usize| {
-                match bounds(store, &[Step::At(row), Step::Field(part)])? {
-                    Scalar::I64(bound) => Ok(bound),
-                    _ => Err(broken("a bound that is no number")),
-                }
+            let bound = |store: &Store, part: usize| match bounds(store, &[Step::At(row), Step::Field(part)])?
+            {
+                Scalar::I64(bound) => Ok(bound),
+                _ => Err(broken("a bound that is no number")),
             };
             let (begin, end) = (bound(store, 0)?, bound(store, 1)?);
             scan.run(begin, end, store)?;

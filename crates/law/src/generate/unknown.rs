@@ -157,7 +157,11 @@ impl Generator {
     /// Each row is scanned.
     fn scanned_rows(&mut self, own: &Ty, scalar: ScalarType, depth: usize) -> Node {
         let (operator, start) = self.monoid(scalar);
-        let name = self.rng.pick(&["scan", "scan_exclusive"]).copied().unwrap_or("scan");
+        let name = self
+            .rng
+            .pick(&["scan", "scan_exclusive"])
+            .copied()
+            .unwrap_or("scan");
         let rows = self.expr(own, depth);
         match self.rng.below(3) {
             0 => node!(own.clone(); format!("(map ({name} {operator} {start}) "), rows, ")"),

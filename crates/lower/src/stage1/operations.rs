@@ -234,7 +234,12 @@ impl Translator<'_> {
     }
 
     /// `\a: exp[s]. \b: exp[t]. \o: acc[r]. body`, for operators. The operands have these layouts.
-    pub(crate) fn operator(&mut self, lambda: &Lambda, operands: [&Held; 2], swap: Order) -> Lowering<Phrase> {
+    pub(crate) fn operator(
+        &mut self,
+        lambda: &Lambda,
+        operands: [&Held; 2],
+        swap: Order,
+    ) -> Lowering<Phrase> {
         let (a, b, o) = (self.fresh("a"), self.fresh("b"), self.fresh("o"));
         let place = Phrase::Var(o.clone());
         let [first, second] = operands;

@@ -79,11 +79,7 @@ impl Generator<'_> {
                 };
                 self.chained_scan(*chunk, &scan, start)
             }
-            (
-                Prim::ScanRowsI(_, kind, Some(chunk)),
-                [function, start, bounds, array, out],
-                Some(rows),
-            ) => {
+            (Prim::ScanRowsI(_, kind, Some(chunk)), [function, start, bounds, array, out], Some(rows)) => {
                 let scan = Scan {
                     kind: *kind,
                     of: &of,

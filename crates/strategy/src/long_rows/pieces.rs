@@ -50,8 +50,7 @@ impl Sharer {
             others: HashSet::from([length.clone()]),
         };
         let stmts = &function.body.stmts;
-        let reduces =
-            |stmt: &Stmt| matches!(&stmt.exp, Exp::Op(op) if matches!(op.prim, Prim::Reduce | Prim::ReduceComm));
+        let reduces = |stmt: &Stmt| matches!(&stmt.exp, Exp::Op(op) if matches!(op.prim, Prim::Reduce | Prim::ReduceComm));
         let reduction = stmts.iter().position(reduces)?;
         for stmt in stmts.get(..reduction)? {
             of_row.see(stmt);
@@ -62,9 +61,8 @@ impl Sharer {
         let ([operator], [_, Atom::Var(array)]) = (op.functions.as_slice(), op.args.as_slice()) else {
             return None;
         };
-        let whole = !is_fixed(op)
-            && of_row.elements.contains(array)
-            && !of_row.touches(&Vars::of_lambda(operator));
+        let whole =
+            !is_fixed(op) && of_row.elements.contains(array) && !of_row.touches(&Vars::of_lambda(operator));
         let operator = Operator::of(operator).filter(|_| whole)?;
         // Nothing behind it looks at the elements again.
         let mut rest = Vars::default();
@@ -84,12 +82,24 @@ impl Sharer {
     pub(super) fn reduced_pieces(&mut self, over: &OverRows<'_>, cut: &Cut, long: &Atom) -> Typed<Atom> {
         let span = over.span;
         let begins = self.begins(span)?;
-        let parts = self.bind(plain_op(Prim::Map, vec![begins], vec![long.clone()]), "parts", span)?;
-        let flat = self.bind(plain_op(Prim::Flatten, vec![], vec![parts.clone()]), "pieces", span)?;
+        let parts = self.bind(
+            plain_op(Prim::Map, vec![begins], vec![long.clone()]),
+            "parts",
+            span,
+        )?;
+        let flat = self.bind(
+            plain_op(Prim::Flatten, vec![], vec![parts.clone()]),
+            "pieces",
+            span,
+        )?;
         let offsets = self.bind(plain_op(Prim::Segments, vec![], vec![parts]), "offsets", span)?;
         let reduced = self.piece(over, cut)?;
         let made = self.bind(plain_op(Prim::Map, vec![reduced], vec![flat]), "made", span)?;
-        self.bind(plain_op(Prim::Unflatten, vec![], vec![offsets, made]), "sums", span)
+        self.bind(
+            plain_op(Prim::Unflatten, vec![], vec![offsets, made]),
+            "sums",
+            span,
+        )
     }
 
     /// `\(i, k) -> map (\t -> (i, t * LONG)) (iota ((k + LONG - 1) / LONG))`.
@@ -155,13 +165,7 @@ impl Sharer {
 }
 
 /// The statements of the function up to its reduction, for the piece of a row that begins there; what it comes to.
-fn shortened(
-    builder: &mut Builder,
-    over: &OverRows<'_>,
-    cut: &Cut,
-    at: &Atom,
-    begin: Atom,
-) -> Typed<Atom> {
+fn shortened(builder: &mut Builder, over: &OverRows<'_>, cut: &Cut, at: &Atom, begin: Atom) -> Typed<Atom> {
     let span = over.span;
     let (function, mut given) = at_row(builder, over, at)?;
     let (Some(param), Some(size)) = (function.params.get(cut.row), function.context.first()) else {
@@ -317,10 +321,7 @@ impl OfRow {
             .args
             .iter()
             .all(|arg| matches!(arg, Atom::Var(var) if self.elements.contains(var)));
-        let functions = op
-            .functions
-            .iter()
-            .all(|function| !self.touches_inside(function));
+        let functions = op.functions.iter().all(|function| !self.touches_inside(function));
         matches!(op.prim, Prim::Map | Prim::Filter) && !is_fixed(op) && arrays && functions
     }
 

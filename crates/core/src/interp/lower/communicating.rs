@@ -145,13 +145,7 @@ impl Lower<'_, '_> {
     }
 
     /// A scan that starts again with each row. Chunks are those of all elements.
-    pub(super) fn scan_rows(
-        &mut self,
-        op: &Op,
-        values: &[Param],
-        site: Site,
-        kind: Scan,
-    ) -> Lowered<Loc> {
+    pub(super) fn scan_rows(&mut self, op: &Op, values: &[Param], site: Site, kind: Scan) -> Lowered<Loc> {
         let ([_], [initial, rows]) = (functions(op)?, args(op)?);
         let rows = self.boxed_atom(rows)?;
         let flat = self.whole_of(Prim::Flatten, &[rows], site);

@@ -34,7 +34,11 @@ impl Collective<'_> {
         let begin = Phrase::Var(begin_name.clone());
         let count = Nat::var(length.clone());
         self.with_state(|this, state| {
-            let restart = build::assign(this.data.clone(), state.before.clone().writer(), scan.start.clone());
+            let restart = build::assign(
+                this.data.clone(),
+                state.before.clone().writer(),
+                scan.start.clone(),
+            );
             let j = this.stage.fresh("j");
             let within = build::of_index(count.clone(), Phrase::Var(j.clone()));
             let at_name = this.stage.fresh("at");
@@ -54,12 +58,7 @@ impl Collective<'_> {
                 begin,
             );
             let run = build::seq(restart, build::let_nat(many, length, run));
-            let run = build::let_in(
-                begin_name,
-                PhraseType::Exp(I64),
-                build::get(0, &parts, row),
-                run,
-            );
+            let run = build::let_in(begin_name, PhraseType::Exp(I64), build::get(0, &parts, row), run);
             build::for_loop(rows.clone(), r, run)
         })
     }

@@ -74,7 +74,11 @@ impl Collective<'_> {
     pub(super) fn chunked_scan(&mut self, chunk: Chunk, scan: Scan) -> Phrase {
         let i64 = ScalarType::I64;
         self.with_state(|this, state| {
-            let begin = build::assign(this.data.clone(), state.before.clone().writer(), scan.start.clone());
+            let begin = build::assign(
+                this.data.clone(),
+                state.before.clone().writer(),
+                scan.start.clone(),
+            );
             let run = this.each(|this, i| {
                 let number = build::of_index(this.size.clone(), i.clone());
                 let compare = |op: BinOp| binary(op, i64, number.clone(), int(chunk.get().into()));

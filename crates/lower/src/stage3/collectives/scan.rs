@@ -127,7 +127,13 @@ impl Generator<'_> {
     }
 
     /// The scan of a chunk alone, which starts from its first element.
-    pub(super) fn local_scan(&mut self, scan: &Scan<'_>, total: &Phrase, chunk: &Share, alone: &Alone) -> Lowering<()> {
+    pub(super) fn local_scan(
+        &mut self,
+        scan: &Scan<'_>,
+        total: &Phrase,
+        chunk: &Share,
+        alone: &Alone,
+    ) -> Lowering<()> {
         let of = scan.of;
         let put = |this: &mut Self, at: &Index| {
             let (place, at) = alone.place(scan, chunk, at);
@@ -143,7 +149,13 @@ impl Generator<'_> {
     }
 
     /// Puts what comes before a chunk in front of its results.
-    pub(super) fn add_before(&mut self, scan: &Scan<'_>, before: &Phrase, chunk: &Share, alone: &Alone) -> Lowering<()> {
+    pub(super) fn add_before(
+        &mut self,
+        scan: &Scan<'_>,
+        before: &Phrase,
+        chunk: &Share,
+        alone: &Alone,
+    ) -> Lowering<()> {
         let of = scan.of;
         let skipped = match scan.kind {
             ScanKind::Inclusive => Index::zero(),
