@@ -5,6 +5,7 @@ mod chart;
 mod measure;
 mod report;
 mod suite;
+mod variants;
 
 use clap::Parser;
 use measure::{Ceilings, Measured, Tools};
@@ -31,6 +32,12 @@ struct Options {
     /// Where to build and to write results
     #[arg(long, default_value = "target/bench")]
     out: PathBuf,
+    /// Compares the programs of the thesis with the best of so many variants drawn at random, instead of with C++
+    #[arg(long)]
+    variants: Option<usize>,
+    /// The seed of variants
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
     /// The C compiler of the rivals
     #[arg(long, default_value = "cc")]
     cc: String,
@@ -56,6 +63,12 @@ fn say(line: &str) {
 fn run(options: &Options) -> Result<(), String> {
     let selected = suite::select(&options.names)?;
     let tools = Tools::new(&options.almach, &options.folder, &options.out, &options.cc)?;
+    if let Some(count) = options.variants {
+        return compare_variants(options, &tools, &selected, count);
+    }
+    if !tools.has_clang() && selected.iter().any(|one| one.kind == suite::Kind::Thesis) {
+        say("there is no clang++ here: programs of the thesis are beside g++ alone");
+    }
     let ceilings = Ceilings::measure(&tools, options.seconds.min(2.0))?;
     say(&ceilings.to_string());
     let mut all: Vec<Measured> = Vec::new();
@@ -80,6 +93,37 @@ fn run(options: &Options) -> Result<(), String> {
     write("results.md", report::markdown(&all, &ceilings))?;
     write("results.svg", chart::draw(&all))?;
     say(&report::summary(&all));
+    match failures.is_empty() {
+        true => Ok(()),
+        false => Err(format!("not measured: {}", failures.join(", "))),
+    }
+}
+
+/// Every program of the thesis beside variants of itself.
+fn compare_variants(
+    options: &Options,
+    tools: &Tools,
+    selected: &[&suite::Workload],
+    count: usize,
+) -> Result<(), String> {
+    let mut all = Vec::new();
+    let mut failures = Vec::new();
+    for workload in selected.iter().filter(|workload| variants::compares(workload)) {
+        let size = (workload.size / options.divide).max(1);
+        match variants::compare(tools, workload, size, (count, options.seed)) {
+            Ok(compared) => {
+                say(&variants::line(&compared));
+                all.push(compared);
+            }
+            Err(message) => {
+                say(&format!("{}: {message}", workload.name));
+                failures.push(workload.name);
+            }
+        }
+    }
+    std::fs::write(options.out.join("variants.md"), variants::markdown(&all))
+        .map_err(|error| format!("variants.md: {error}"))?;
+    say(&variants::summary(&all));
     match failures.is_empty() {
         true => Ok(()),
         false => Err(format!("not measured: {}", failures.join(", "))),

@@ -8,10 +8,12 @@ use std::process::Command;
 
 /// What the suite is built with, and where.
 pub struct Tools {
-    almach: PathBuf,
+    pub almach: PathBuf,
     folder: PathBuf,
-    out: PathBuf,
+    pub out: PathBuf,
     cc: String,
+    /// The other C++ compiler, where it is here.
+    clang: Option<String>,
 }
 
 /// The times of one workload: by variant, nanoseconds per run.
@@ -53,7 +55,17 @@ impl Tools {
             folder: absolute(folder)?,
             out: absolute(out)?,
             cc: cc.to_string(),
+            clang: clang(),
         })
+    }
+
+    pub fn has_clang(&self) -> bool {
+        self.clang.is_some()
+    }
+
+    /// The file of a workload.
+    pub fn program(&self, program: &str) -> PathBuf {
+        self.folder.join("workloads").join(format!("{program}.alm"))
     }
 
     fn library(&self, program: &str, backend: &str, name: &str) -> Result<PathBuf, String> {
@@ -61,7 +73,7 @@ impl Tools {
         let mut command = Command::new(&self.almach);
         command
             .arg("build")
-            .arg(self.folder.join("workloads").join(format!("{program}.alm")))
+            .arg(self.program(program))
             .args(["--backend", backend, "-o"])
             .arg(&target);
         output(&mut command)?;
@@ -127,7 +139,8 @@ impl Tools {
             }
             Kind::Thesis => {
                 let gcc = self.cpp(program, "g++", "_gcc")?;
-                let clang = self.cpp(program, "clang++", "_clang")?;
+                // Where there is no clang++, the other rival is g++'s once more.
+                let clang = self.cpp(program, self.clang.as_deref().unwrap_or("g++"), "_clang")?;
                 self.compile("thesis", program, &[one_thread, gcc, clang])
             }
         }
@@ -150,8 +163,21 @@ impl Tools {
     }
 }
 
+/// The newest clang++ of this machine, by any of its names.
+fn clang() -> Option<String> {
+    let versions = (11..=23).rev().map(|version| format!("clang++-{version}"));
+    std::iter::once("clang++".to_owned())
+        .chain(versions)
+        .find(|name| {
+            Command::new(name)
+                .arg("--version")
+                .output()
+                .is_ok_and(|run| run.status.success())
+        })
+}
+
 /// Runs a command to its end; what it says where it fails is the error.
-fn output(command: &mut Command) -> Result<String, String> {
+pub fn output(command: &mut Command) -> Result<String, String> {
     let output = command
         .output()
         .map_err(|error| format!("{}: {error}", command.get_program().display()))?;

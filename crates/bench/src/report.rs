@@ -56,7 +56,7 @@ fn bytes(count: f64) -> String {
     }
 }
 
-fn time(nanoseconds: f64) -> String {
+pub fn time(nanoseconds: f64) -> String {
     match nanoseconds {
         t if t >= 1e9 => format!("{:.2} s", t / 1e9),
         t if t >= 1e6 => format!("{:.2} ms", t / 1e6),
@@ -192,8 +192,10 @@ fn beside_the_better(all: &[&Measured]) -> String {
         .map(|one| format!("{} ({:.2})", one.name, ratio(one)))
         .collect();
     let most = all.iter().map(|one| spread(one)).fold(0.0, f64::max);
+    let least = all.iter().min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
+    let least = least.map_or(String::new(), |one| format!("{:.2} ({})", ratio(one), one.name));
     format!(
-        "geometric mean over {} programs of the thesis: {:.2} of the better of g++ and clang++ on one thread (C++ against itself up to {most:.2} apart); below 0.95: {}",
+        "geometric mean over {} programs of the thesis: {:.2} of the better of g++ and clang++ on one thread, the least {least} (C++ against itself up to {most:.2} apart); below 0.95 and that spread: {}",
         all.len(),
         geometric_mean(all.iter().map(|measured| ratio(measured))),
         match slower.is_empty() {

@@ -294,6 +294,9 @@ pub struct TuneOptions {
     /// Draw the distribution of times
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
+    /// Write the times of all that were measured, the default first
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
     /// A C file, an object, a library, or the name of a library of the system, that defines foreign functions
     #[arg(long, value_name = "FILE.c|LIB")]
     pub link: Vec<String>,

@@ -129,6 +129,8 @@ macro_rules! plain_primitives {
             Tuple(usize),
             Get(usize, usize),
             TupleAcc(usize, usize),
+            /// A place for tuples of which one component is kept: the others are written nowhere (Lin, eq. 5.44 and 5.45).
+            OnlyAcc(usize, usize),
             Zip(usize),
             /// One component of every element.
             Unzip(usize, usize),
@@ -137,6 +139,8 @@ macro_rules! plain_primitives {
             UnzipAcc(usize),
             /// `y[i] = xs[is[i]]` for indices of that type, which are in range.
             Gather(ScalarType),
+            /// Element `i` goes to cell `is[i]`, for indices of that type that are a permutation.
+            PermuteAcc(ScalarType),
             /// `vec n t` (section 6.2).
             AsVector(u32, ScalarType),
             AsScalar(u32, ScalarType),
@@ -272,6 +276,8 @@ plain_primitives! {
     RotateAcc "rotateAcc" "(n: nat) -> (s: data) -> exp[i64] -> acc[n.s] -> acc[n.s]";
     TakeAcc "takeAcc" "(n: nat) -> (m: nat) -> (s: data) -> acc[(n+m).s] -> acc[n.s]";
     DropAcc "dropAcc" "(n: nat) -> (m: nat) -> (s: data) -> acc[(n+m).s] -> acc[m.s]";
+    /// A place for arrays of which one element is kept: the others are written nowhere (Lin, eq. 5.43).
+    AtAcc "atAcc" "(n: nat) -> (s: data) -> exp[idx[n]] -> acc[s] -> acc[n.s]";
     CoerceAcc "coerceAcc" "(s: data) -> (t: data) -> acc[t] -> acc[s]";
     /// Element by element: the inverse of a view of every element (Lin, eq. 5.46).
     MapAcc "mapAcc" "(n: nat) -> (s: data) -> (t: data) -> (acc[t] ->p acc[s]) -> acc[n.t] -> acc[n.s]";
@@ -294,11 +300,13 @@ impl Prim {
             Prim::Tuple(_) => "tuple",
             Prim::Get(..) => "get",
             Prim::TupleAcc(..) => "tupleAcc",
+            Prim::OnlyAcc(..) => "onlyAcc",
             Prim::Zip(_) => "zip",
             Prim::Unzip(..) => "unzip",
             Prim::ZipAcc(..) => "zipAcc",
             Prim::UnzipAcc(_) => "unzipAcc",
             Prim::Gather(_) => "gather",
+            Prim::PermuteAcc(_) => "permuteAcc",
             Prim::AsVector(..) => "asVector",
             Prim::AsScalar(..) => "asScalar",
             Prim::AsVectorAcc(..) => "asVectorAcc",
@@ -386,6 +394,7 @@ impl Prim {
             }
             Prim::Get(i, k) => format!("{}exp[{}] -> exp[s{i}]", datas(*k), list(*k)),
             Prim::TupleAcc(i, k) => format!("{}acc[{}] -> acc[s{i}]", datas(*k), list(*k)),
+            Prim::OnlyAcc(i, k) => format!("{}acc[s{i}] -> acc[{}]", datas(*k), list(*k)),
             Prim::Zip(k) => {
                 let arrays = many(*k, &|at| format!("exp[n.s{at}] -> "));
                 format!("(n: nat) -> {}{arrays}exp[n.{}]", datas(*k), list(*k))
@@ -399,6 +408,7 @@ impl Prim {
             Prim::Gather(t) => {
                 format!("(n: nat) -> (m: nat) -> (s: data) -> exp[n.{t}] -> exp[m.s] -> exp[n.s]")
             }
+            Prim::PermuteAcc(t) => format!("(n: nat) -> (s: data) -> exp[n.{t}] -> acc[n.s] -> acc[n.s]"),
             Prim::AsVector(w, t) => format!("(m: nat) -> exp[({w}*m).{t}] -> exp[m.{t}<{w}>]"),
             Prim::AsScalar(w, t) => format!("(m: nat) -> exp[m.{t}<{w}>] -> exp[({w}*m).{t}]"),
             Prim::AsVectorAcc(w, t) => format!("(m: nat) -> acc[m.{t}<{w}>] -> acc[({w}*m).{t}]"),

@@ -504,10 +504,14 @@ impl fmt::Display for Prim {
             Prim::Binary(op, on) => write!(f, "{}<{on}>", binary_name(*op)),
             Prim::Ternary(op, on) => write!(f, "{}<{on}>", ternary_name(*op)),
             Prim::Tuple(k) | Prim::Zip(k) | Prim::UnzipAcc(k) => write!(f, "{name}<{k}>"),
-            Prim::Get(i, k) | Prim::TupleAcc(i, k) | Prim::Unzip(i, k) | Prim::ZipAcc(i, k) => {
+            Prim::Get(i, k)
+            | Prim::TupleAcc(i, k)
+            | Prim::OnlyAcc(i, k)
+            | Prim::Unzip(i, k)
+            | Prim::ZipAcc(i, k) => {
                 write!(f, "{name}<{i},{k}>")
             }
-            Prim::Gather(t) => write!(f, "{name}<{t}>"),
+            Prim::Gather(t) | Prim::PermuteAcc(t) => write!(f, "{name}<{t}>"),
             Prim::AsVector(w, t)
             | Prim::AsScalar(w, t)
             | Prim::AsVectorAcc(w, t)

@@ -9,7 +9,7 @@
 //! variables. Checks that these ranges prove are dropped.
 //!
 //! Removes: views, acceptors, cells, vectors, tuples. Introduces: buffers, scalar variables, flat indices. Guarantees:
-//! the result passes Imp's check; memory is allocated where Dpia says `new` or `fill`, and nowhere else (but for
+//! nothing but scalars is left of views ([`left_over`]), the result passes Imp's check; memory is allocated where Dpia says `new` or `fill`, and nowhere else (but for
 //! arguments of calls that do not lie in memory as the callee wants them).
 
 mod acceptors;
@@ -20,6 +20,7 @@ mod data;
 pub(crate) mod entry;
 mod expressions;
 mod growing;
+mod left_over;
 mod outside;
 mod storage;
 
@@ -78,6 +79,8 @@ pub(crate) struct Generator<'a> {
     parallel: Parallel,
     /// Procedures that may end with an error of the program.
     failing: &'a HashSet<Name>,
+    /// Whether there are acceptors that keep one element.
+    keeps_elements: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -117,11 +120,13 @@ impl<'a> Generator<'a> {
             unreachable: false,
             parallel: Parallel::Outside,
             failing,
+            keeps_elements: false,
         }
     }
 
     fn proc(mut self, proc: &almach_dpia::Proc) -> Lowering<imp::Proc> {
         self.span = proc.span;
+        self.keeps_elements = acceptors::keeps_elements(&proc.body);
         let mut params = Vec::new();
         let mut body = proc.body.unmarked();
         loop {

@@ -156,6 +156,56 @@ entry main = main (xs: [4096]f32): f32
     }
 }
 
+/// What a destination view leaves out is not computed, and has no memory (eq. 5.43-5.45 and 5.48); a permutation has the memory of its check.
+#[test]
+fn nothing_is_left_of_what_a_destination_view_leaves_out() {
+    let count = |text: &str, what: &str| text.matches(what).count();
+    let pairs = "map@seq@E (\\(x: f32): (f32, f32) ->
+    let y: f32 = x + x
+    let z: f32 = x * x
+    let p: (f32, f32) = (y, z)
+    in p) xs";
+    let rows = "map@seq@E (\\(x: f32): [64]f32 ->
+    let r: [64]f32 = map@seq (\\(k: f32): f32 -> let y: f32 = x + k in y) ks
+    in r) xs";
+    let program = |made: &str, of: &str, taken: &str| {
+        format!(
+            "fun main (ks: [64]f32, xs: [4096]f32): [4096]f32 =
+  let a: [4096]{of} = {made}
+  let v: [4096]f32 = map@seq@D (\\(p: {of}): f32 -> let q: f32 = {taken} in q) a
+  in v
+entry main = main (ks: [64]f32, xs: [4096]f32): [4096]f32
+"
+        )
+    };
+    for (made, of, taken) in [
+        (pairs, "(f32, f32)", "p.0"),
+        (pairs, "(f32, f32)", "p.1"),
+        (rows, "[64]f32", "p[5i64]"),
+    ] {
+        let lowered = lowered(&program(made, of, taken));
+        let body = lowered.imp.program().to_string();
+        let main = body.split("proc entry_main").next().unwrap_or("");
+        let found = ["for ", "alloc ", "out["].map(|what| count(main, what));
+        assert_eq!(found, [1, 0, 1], "{taken}\n{main}");
+    }
+    let permuted = lowered(
+        "fun main {n} (is: [n]i64, xs: [n]f32): [n]f32 =
+  let a: [n]f32 = map@seq@E (\\(x: f32): f32 -> let y: f32 = x + x in y) xs
+  let v: [n]f32 = permute@seq@D is a
+  in v
+entry main = main (is: [n]i64, xs: [n]f32): [n]f32
+",
+    );
+    let body = permuted.imp.program().to_string();
+    let main = body.split("proc entry_main").next().unwrap_or("");
+    assert_eq!(
+        ["alloc seen[n]", "alloc "].map(|what| count(main, what)),
+        [1, 1],
+        "{main}"
+    );
+}
+
 /// Branches inside of loops, all loops together.
 fn branches_in_loops(stmts: &[almach_imp::Stmt], inside: bool) -> usize {
     let own = stmts

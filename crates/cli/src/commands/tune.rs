@@ -482,6 +482,10 @@ impl Report<'_> {
             files::write(path, self.picture(&title, &seconds, &references).svg().as_bytes())?;
             terminal::say(&format!("wrote {}", path.display()));
         }
+        if let Some(path) = &self.options.csv {
+            files::write(path, self.csv().as_bytes())?;
+            terminal::say(&format!("wrote {}", path.display()));
+        }
         let Some((candidate, runner)) = self.results.winner() else {
             return Ok(());
         };
@@ -497,6 +501,17 @@ impl Report<'_> {
             terminal::say(&format!("wrote {}", path.display()));
         }
         Ok(())
+    }
+
+    /// The times of all that were measured.
+    fn csv(&self) -> String {
+        let mut out = String::from("found by,seconds,estimated cycles,changes\n");
+        for (candidate, runner) in &self.results.ran {
+            let changes = self.changes(&candidate.made).replace('"', "'");
+            let (origin, cycles) = (candidate.origin.name(), candidate.cost.cycles());
+            let _ = writeln!(out, "{origin},{:e},{cycles:e},\"{changes}\"", runner.median());
+        }
+        out
     }
 
     fn source(&self, candidate: &Candidate, ratio: f64) -> String {

@@ -248,9 +248,11 @@ fn acceptor_or_view<'p>(applied: &Rc<Applied<'p>>, arguments: &[Meaning<'p>]) ->
     }
     let acceptor = acceptor.ok_or_else(|| broken("no acceptor"))?;
     Ok(Some(Meaning::Acc(Rc::new(
-        move |store: &mut Store, path: &[Step], scalar: Scalar| {
-            let path = acceptor_path(&applied, &numbers, store, path)?;
-            acceptor(store, &path, scalar)
+        move |store: &mut Store, path: &[Step], scalar: Scalar| match acceptor_path(
+            &applied, &numbers, store, path,
+        )? {
+            Some(path) => acceptor(store, &path, scalar),
+            None => Ok(()),
         },
     ))))
 }
@@ -330,6 +332,9 @@ fn is_acceptor(prim: &Prim) -> bool {
             | Prim::DropAcc
             | Prim::CoerceAcc
             | Prim::TupleAcc(..)
+            | Prim::OnlyAcc(..)
+            | Prim::AtAcc
+            | Prim::PermuteAcc(_)
             | Prim::ZipAcc(..)
             | Prim::AsVectorAcc(..)
             | Prim::AsScalarAcc(..)
@@ -431,8 +436,28 @@ fn nested_view(applied: &Applied, number: impl Fn(usize) -> Run<i64>, at: i64, r
     }
 }
 
-/// Fig. 6b: where to write for a path into a changed acceptor. `numbers` are its expression arguments.
-fn acceptor_path<'p>(applied: &Applied, numbers: &[Exp<'p>], store: &Store, path: &[Step]) -> Run<Vec<Step>> {
+/// Fig. 6b: where to write for a path into a changed acceptor, if anywhere. `numbers` are its expression arguments.
+fn acceptor_path<'p>(
+    applied: &Applied,
+    numbers: &[Exp<'p>],
+    store: &Store,
+    path: &[Step],
+) -> Run<Option<Vec<Step>>> {
+    match (applied.prim, path) {
+        (Prim::OnlyAcc(at, _), [Step::Field(field), rest @ ..]) => Ok((field == at).then(|| rest.to_vec())),
+        (Prim::AtAcc, [Step::At(index), rest @ ..]) => {
+            let kept = match numbers.first() {
+                Some(exp) => integer(exp(store, &[])?)?,
+                None => return Err(broken("an acceptor without its numbers")),
+            };
+            Ok((*index == kept).then(|| rest.to_vec()))
+        }
+        _ => moved_path(applied, numbers, store, path).map(Some),
+    }
+}
+
+/// Where acceptors write that keep everything.
+fn moved_path<'p>(applied: &Applied, numbers: &[Exp<'p>], store: &Store, path: &[Step]) -> Run<Vec<Step>> {
     let number = |at: usize| match numbers.get(at) {
         Some(exp) => integer(exp(store, &[])?),
         None => Err(broken("an acceptor without its numbers")),
@@ -450,6 +475,10 @@ fn acceptor_path<'p>(applied: &Applied, numbers: &[Exp<'p>], store: &Store, path
                 Prim::RotateAcc => {
                     let target = (at + number(0)?).rem_euclid(applied.size(0)?.max(1));
                     Ok(below(&[Step::At(target)], rest))
+                }
+                Prim::PermuteAcc(_) => {
+                    let to = numbers.first().ok_or_else(|| broken("no indices"))?(store, &[Step::At(at)])?;
+                    Ok(below(&[Step::At(integer(to)?)], rest))
                 }
                 Prim::TakeAcc => Ok(path.to_vec()),
                 Prim::DropAcc => Ok(below(&[Step::At(at + applied.size(0)?)], rest)),

@@ -47,7 +47,9 @@ impl Translator<'_> {
         let invertible = match &last.exp {
             Exp::Op(op) => match (op.annotation.effect, op.prim) {
                 (Some(Effect::Source | Effect::Eager), _) => false,
-                (Some(Effect::Destination), prim) => prim.is_view() || prim == Operation::Map,
+                (Some(Effect::Destination), prim) => {
+                    prim.is_view() || matches!(prim, Operation::Map | Operation::Permute)
+                }
                 (None, prim) => matches!(
                     prim,
                     Operation::Join

@@ -111,6 +111,28 @@ impl Translator<'_> {
         build::to_index(size.clone(), index)
     }
 
+    /// An index into each of so many arrays of that size, checked where there is one.
+    pub(crate) fn index_of_each(&mut self, index: &Atom, size: &Nat, counts: &[Nat]) -> Lowering<Phrase> {
+        let scalar = self.scalar_of(index)?;
+        let value = as_i64(scalar, self.value(index)?);
+        let index = self.let_exp("index", &Data::Scalar(ScalarType::I64), value);
+        let (i64, size_value) = (ScalarType::I64, build::nat_value(size.clone()));
+        let inside = and(
+            binary(BinOp::Ge, i64, index.clone(), int(0)),
+            binary(BinOp::Lt, i64, index.clone(), size_value.clone()),
+        );
+        let condition = counts.iter().fold(inside, |condition, count| {
+            let none = binary(BinOp::Eq, i64, build::nat_value(count.clone()), int(0));
+            binary(BinOp::Or, ScalarType::Bool, none, condition)
+        });
+        self.check(
+            condition,
+            Failure::IndexOutOfBounds,
+            vec![index.clone(), size_value],
+        );
+        Ok(build::to_index(size.clone(), index))
+    }
+
     /// A size that a program computed must not be negative.
     pub(crate) fn not_negative(&mut self, size: &Nat) {
         if size.as_constant().is_some_and(|value| value >= 0) {

@@ -19,7 +19,7 @@ use super::Translator;
 use super::inverses::{Source, Target};
 use crate::error::Lowering;
 use almach_core::{Atom, Body, Exp, Lambda, Stmt, Type, Var};
-use almach_dpia::{Data, Phrase, build};
+use almach_dpia::{Data, Nat, Phrase, build};
 use almach_prim::{Effect, Prim as Operation};
 use std::collections::{HashMap, HashSet};
 
@@ -30,13 +30,16 @@ pub(crate) struct Plan {
     computed: HashMap<usize, Vec<Phrase>>,
     /// Statements whose view is in the acceptors already.
     absorbed: HashSet<usize>,
+    /// By the number of a statement, the views whose inverse is known before it: they need what is bound until then.
+    late: HashMap<usize, Vec<(usize, Phrase)>>,
     /// What is left to assign at the end.
     pub(crate) assigned: Vec<(Source, Phrase)>,
 }
 
 impl Plan {
     fn takes(&self, at: usize) -> bool {
-        self.computed.contains_key(&at) || self.absorbed.contains(&at)
+        let late = || self.late.values().flatten().any(|(root, _)| *root == at);
+        self.computed.contains_key(&at) || self.absorbed.contains(&at) || late()
     }
 }
 
@@ -63,6 +66,7 @@ impl Translator<'_> {
         let mut starts = self.starts(stmts, &plan);
         let mut opened: HashMap<usize, Opened> = HashMap::new();
         for (at, stmt) in stmts.iter().enumerate() {
+            self.place_late(stmts, at, &mut plan)?;
             for root in starts.remove(&at).unwrap_or_default() {
                 match self.open(stmts, root, at, &mut plan)? {
                     Some(memory) => {
@@ -85,6 +89,31 @@ impl Translator<'_> {
             } else {
                 self.stmt(stmt)?;
             }
+        }
+        self.assign_all(plan.assigned)
+    }
+
+    /// Finds the places for what views view whose operands are known now.
+    fn place_late(&mut self, stmts: &[Stmt], at: usize, plan: &mut Plan) -> Lowering<()> {
+        for (root, acceptor) in plan.late.remove(&at).unwrap_or_default() {
+            let Some(stmt) = stmts.get(root) else { continue };
+            let mut planner = Planner::new(self, stmts, at, std::mem::take(plan));
+            let target = Target {
+                acceptor: acceptor.clone(),
+                reader: None,
+            };
+            match planner.through(stmt, &target)? {
+                Some(parts) => {
+                    planner.plan.absorbed.insert(root);
+                    for (source, acceptor) in parts {
+                        planner.place(source, acceptor)?;
+                    }
+                }
+                None => {
+                    planner.plan.computed.insert(root, vec![acceptor]);
+                }
+            }
+            *plan = planner.plan;
         }
         Ok(())
     }
@@ -142,7 +171,8 @@ impl Translator<'_> {
                 });
                 known
             });
-            let start = known.fold(start, usize::max).min(root);
+            let operand = waits_for(stmt, &bound).unwrap_or(0);
+            let start = known.fold(start.max(operand), usize::max).min(root);
             starts.entry(start).or_default().push(root);
         }
         starts
@@ -168,10 +198,8 @@ impl Translator<'_> {
         let data = self.data(&value.ty)?;
         let name = self.fresh(&value.var.name);
         let memory = Phrase::Var(name.clone());
-        let outer = Plan {
-            assigned: Vec::new(),
-            ..std::mem::take(plan)
-        };
+        let before = std::mem::take(&mut plan.assigned);
+        let outer = std::mem::take(plan);
         let mut planner = Planner::new(self, stmts, start, outer);
         let target = Target {
             acceptor: memory.clone().writer(),
@@ -184,7 +212,10 @@ impl Translator<'_> {
         }
         let mut found_plan = planner.plan;
         let assigned = std::mem::take(&mut found_plan.assigned);
-        *plan = found_plan;
+        *plan = Plan {
+            assigned: before,
+            ..found_plan
+        };
         if !found {
             return Ok(None);
         }
@@ -215,6 +246,9 @@ pub(crate) struct Planner<'a, 't, 'p> {
     /// What is bound before this statement has been translated.
     start: usize,
     plan: Plan,
+    /// In the function of `map@D`: the sizes of the arrays that are mapped. What leaves out a part is gone through only there, since
+    /// elsewhere the rewrites compute nothing that is left out.
+    pub(crate) counts: Option<Vec<Nat>>,
 }
 
 impl<'a, 't, 'p> Planner<'a, 't, 'p> {
@@ -230,6 +264,7 @@ impl<'a, 't, 'p> Planner<'a, 't, 'p> {
             stmts,
             start,
             plan,
+            counts: None,
         }
     }
 
@@ -247,6 +282,13 @@ impl<'a, 't, 'p> Planner<'a, 't, 'p> {
                 return parts
                     .into_iter()
                     .try_for_each(|(source, acceptor)| self.place(source, acceptor));
+            }
+            match waits_for(stmt, &self.bound).filter(|known| *known > self.start) {
+                Some(known) if is_written_destination(stmt) => {
+                    self.plan.late.entry(known).or_default().push((at, acceptor));
+                    return Ok(());
+                }
+                _ => {}
             }
             if computes_array(stmt) {
                 self.plan.computed.insert(at, vec![acceptor]);
@@ -274,7 +316,17 @@ impl<'a, 't, 'p> Planner<'a, 't, 'p> {
     pub(crate) fn is_known(&self, atom: &Atom) -> bool {
         match atom {
             Atom::Const(_) => true,
-            Atom::Var(var) => self.bound.get(var).is_none_or(|at| *at < self.start),
+            Atom::Var(var) => {
+                self.bound.get(var).is_none_or(|at| *at < self.start) && self.this.values.contains_key(var)
+            }
+        }
+    }
+
+    /// Whether a value comes from outside of these statements.
+    pub(crate) fn is_outside(&self, atom: &Atom) -> bool {
+        match atom {
+            Atom::Const(_) => true,
+            Atom::Var(var) => !self.bound.contains_key(var) && self.this.values.contains_key(var),
         }
     }
 
@@ -352,6 +404,15 @@ fn bound_in(stmts: &[Stmt]) -> HashMap<&Var, usize> {
         }
     }
     bound
+}
+
+/// The first statement before which what the inverse of a view needs is known.
+fn waits_for(stmt: &Stmt, bound: &HashMap<&Var, usize>) -> Option<usize> {
+    let Exp::Op(op) = &stmt.exp else { return None };
+    match (op.prim, op.args.as_slice()) {
+        (Operation::Permute | Operation::Rotate, [Atom::Var(var), _]) => bound.get(var).map(|at| at + 1),
+        _ => None,
+    }
 }
 
 fn is_alone(stmt: &Stmt) -> bool {

@@ -8,10 +8,12 @@
 //! | `zip a b`, a tuple, an array of arrays | components of the place, its rows |
 //! | `pad l r x a`, `pad_edge l r a` | the middle; what is beside it is written once that is done |
 //! | `replicate n row` | the first row, and the others are copied from there (eq. 5.67) |
-//! | `map@D f a` with a view for `f` | for each element, the inverse of `f` (eq. 5.46) |
+//! | `permute@D is a` | the cells that `is` says, once it is known to be a permutation |
+//! | `map@D f a` with a view for `f` | for each element, the inverse of `f` (eq. 5.46); what `f` takes from elsewhere is written to its places (eq. 5.49) |
+//! | `x[i]`, `x.0` in the function of `map@D` | the element or component; the rest is written nowhere, and not computed (eq. 5.43-5.45) |
 //!
-//! `take`, `drop` and indexing have none: what is outside of them would have no place, and is better not computed (the rewrites see to
-//! that). An `if` is computed into its place branch by branch.
+//! `take` and `drop` have none: what is outside of them would have no place, and is better not computed (the rewrites see to
+//! that, as of indexing and projections that stand alone). An `if` is computed into its place branch by branch.
 
 use super::Translator;
 use super::destinations::{Plan, Planner};
@@ -71,6 +73,8 @@ impl Planner<'_, '_, '_> {
         match &stmt.exp {
             Exp::Tuple(parts) => self.tuple(parts, &target.acceptor),
             Exp::Array(rows, _) => self.rows(stmt, rows, &target.acceptor),
+            Exp::Project(tuple, at) => self.projected(tuple, *at as usize, &target.acceptor),
+            Exp::Index { array, indices } => self.indexed(array, indices, &target.acceptor),
             Exp::Op(op) => match op.annotation.effect {
                 None => self.simple(op, &target.acceptor),
                 Some(Effect::Destination) => match self.simple(op, &target.acceptor)? {
@@ -81,6 +85,47 @@ impl Planner<'_, '_, '_> {
             },
             _ => Ok(None),
         }
+    }
+
+    /// A component of a tuple, in the function of `map@D`: the others have no place.
+    fn projected(&mut self, tuple: &Atom, at: usize, acceptor: &Phrase) -> Lowering<Places> {
+        if self.counts.is_none() {
+            return Ok(None);
+        }
+        let Some(Data::Tuple(parts)) = self.types_of(std::slice::from_ref(tuple))?.and_then(only) else {
+            return Ok(None);
+        };
+        let place = Phrase::prim(Prim::OnlyAcc(at, parts.len()), vec![], parts).app(acceptor.clone());
+        Ok(Some(vec![(Source::Atom(tuple.clone()), place)]))
+    }
+
+    /// An element of an array, in the function of `map@D`: the others have no place.
+    fn indexed(&mut self, array: &Atom, indices: &[Atom], acceptor: &Phrase) -> Lowering<Places> {
+        let Some(counts) = self.counts.clone() else {
+            return Ok(None);
+        };
+        if !indices.iter().all(|index| self.is_outside(index)) {
+            return Ok(None);
+        }
+        let Some(mut rest) = self.types_of(std::slice::from_ref(array))?.and_then(only) else {
+            return Ok(None);
+        };
+        let mut steps = Vec::new();
+        for index in indices {
+            let Data::Array(size, element) = rest else {
+                return Ok(None);
+            };
+            let at = self.this.index_of_each(index, &size, &counts)?;
+            steps.push((size, (*element).clone(), at));
+            rest = *element;
+        }
+        let place = steps
+            .into_iter()
+            .rev()
+            .fold(acceptor.clone(), |place, (size, element, at)| {
+                Phrase::prim(Prim::AtAcc, vec![size], vec![element]).apply([at, place])
+            });
+        Ok(Some(vec![(Source::Atom(array.clone()), place)]))
     }
 
     /// `[a, b]`, where the elements are arrays: each goes to its row.
@@ -207,6 +252,10 @@ impl Planner<'_, '_, '_> {
             (Operation::PadEdge, [left, right, _]) => {
                 Ok(self.padded_edge(left, right, array, (size, element), target))
             }
+            // In a function nothing is checked that might not be needed.
+            (Operation::Permute, [indices, _]) if self.is_known(indices) && self.counts.is_none() => {
+                self.permuted(op, indices, array, (size, element), acceptor)
+            }
             (Operation::Map, [_]) => self.mapped(op, array, (size, element), acceptor),
             _ => self.replicated(op, target),
         }
@@ -308,7 +357,29 @@ impl Planner<'_, '_, '_> {
         ]))
     }
 
-    /// `map@D f a` where `f` only looks at its argument: each element of `a` goes where the inverse of `f` says.
+    /// `permute@D is a`: the indices are checked, then each element of `a` goes where they say.
+    fn permuted(
+        &mut self,
+        op: &Op,
+        indices: &Atom,
+        array: &Atom,
+        (size, element): (Nat, Data),
+        acceptor: &Phrase,
+    ) -> Lowering<Places> {
+        let Some(Data::Array(_, index)) = self.types_of(std::slice::from_ref(indices))?.and_then(only) else {
+            return Ok(None);
+        };
+        let Data::Scalar(scalar) = *index else {
+            return Ok(None);
+        };
+        let places = self.this.checked_permutation(op, indices, scalar, &size)?;
+        let permute = Phrase::prim(Prim::PermuteAcc(scalar), vec![size], vec![element]);
+        let place = permute.apply([places, acceptor.clone()]);
+        Ok(Some(vec![(Source::Atom(array.clone()), place)]))
+    }
+
+    /// `map@D f a` where `f` only looks at its argument: each element of `a` goes where the inverse of `f` says. What `f` takes from
+    /// elsewhere goes to its place of every element (eq. 5.49).
     fn mapped(
         &mut self,
         op: &Op,
@@ -327,20 +398,36 @@ impl Planner<'_, '_, '_> {
         }
         let to = self.this.data(result)?;
         let name = self.this.fresh("place");
-        let Some(inverse) = self.inverse(lambda, Phrase::Var(name.clone()))? else {
+        let counts = self.counts.iter().flatten().chain([&size]).cloned().collect();
+        let Some(places) = self.inverse(lambda, Phrase::Var(name.clone()), counts)? else {
             return Ok(None);
         };
-        let function = Phrase::lam(name, PhraseType::Acc(to.clone()), inverse);
-        let map = Phrase::prim(Prim::MapAcc, vec![size], vec![element, to]);
-        Ok(Some(vec![(
-            Source::Atom(array.clone()),
-            map.apply([function, acceptor.clone()]),
-        )]))
+        let mut found = Vec::new();
+        for (part, place) in places {
+            let (source, data) = match part {
+                Written::Argument => (Source::Atom(array.clone()), element.clone()),
+                Written::Elsewhere(atom) => {
+                    let Some(data) = self.types_of(std::slice::from_ref(&atom))?.and_then(only) else {
+                        return Ok(None);
+                    };
+                    (Source::Copies(size.clone(), atom), data)
+                }
+            };
+            let function = Phrase::lam(name.clone(), PhraseType::Acc(to.clone()), place);
+            let map = Phrase::prim(Prim::MapAcc, vec![size.clone()], vec![data, to.clone()]);
+            found.push((source, map.apply([function, acceptor.clone()])));
+        }
+        Ok(Some(found))
     }
 
-    /// Where to write the argument of a function so that its result is at a place; none where the function does more than to look
-    /// at its argument.
-    fn inverse(&mut self, lambda: &Lambda, place: Phrase) -> Lowering<Option<Phrase>> {
+    /// Where to write the argument of a function, and what else it has, so that its result is at a place; none where the function
+    /// does more than to look at its argument.
+    fn inverse(
+        &mut self,
+        lambda: &Lambda,
+        place: Phrase,
+        counts: Vec<Nat>,
+    ) -> Lowering<Option<Vec<(Written, Phrase)>>> {
         let ([param], [value]) = (lambda.params.as_slice(), lambda.body.values.as_slice()) else {
             return Ok(None);
         };
@@ -349,15 +436,30 @@ impl Planner<'_, '_, '_> {
         }
         almach_core::build::enter_params(&mut self.this.env, &lambda.context, &lambda.params);
         let mut inside = Planner::new(self.this, &lambda.body.stmts, 0, Plan::default());
+        inside.counts = Some(counts);
         inside.place(Source::Atom(value.clone()), place)?;
-        let all = inside.went_through_all();
-        match (all, inside.assigned()) {
-            (true, [(Source::Atom(Atom::Var(var)), acceptor)]) if *var == param.var => {
-                Ok(Some(acceptor.clone()))
-            }
-            _ => Ok(None),
+        if !inside.went_through_all() {
+            return Ok(None);
         }
+        let part = |(source, acceptor): &(Source, Phrase)| match source {
+            Source::Atom(Atom::Var(var)) if *var == param.var => Some((Written::Argument, acceptor.clone())),
+            Source::Atom(atom) => Some((Written::Elsewhere(atom.clone()), acceptor.clone())),
+            Source::Copies(..) | Source::Edge { .. } => None,
+        };
+        let Some(parts) = inside.assigned().iter().map(part).collect::<Option<Vec<_>>>() else {
+            return Ok(None);
+        };
+        // Where it is written twice it would be computed twice.
+        let arguments = parts.iter().filter(|(part, _)| matches!(part, Written::Argument));
+        Ok((arguments.count() == 1).then_some(parts))
     }
+}
+
+/// What the function of a `map@D` writes to a place.
+enum Written {
+    Argument,
+    /// The same for every element.
+    Elsewhere(Atom),
 }
 
 impl Translator<'_> {

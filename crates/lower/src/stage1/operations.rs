@@ -474,6 +474,26 @@ impl Translator<'_> {
         Ok(())
     }
 
+    /// Indices that are a permutation: they are checked by permuting elements of no cells.
+    pub(crate) fn checked_permutation(
+        &mut self,
+        op: &Op,
+        indices: &Atom,
+        scalar: ScalarType,
+        size: &Nat,
+    ) -> Lowering<Phrase> {
+        let nothing = Data::Tuple(Vec::new());
+        let site = Box::new(self.failure_site(Failure::NotAPermutation));
+        let permute = Prim::PermuteI(self.level(op), scalar, site);
+        let permute = Phrase::prim(permute, vec![size.clone()], vec![nothing.clone()]);
+        let checked = self.new_var("checked", &Data::array(size.clone(), nothing.clone()));
+        let unit = Phrase::prim(Prim::Tuple(0), vec![], vec![]);
+        let units = Phrase::prim(Prim::Replicate, vec![size.clone()], vec![nothing]).app(unit);
+        let indices = self.value(indices)?;
+        self.push(permute.apply([indices.clone(), units, checked.writer()]));
+        Ok(indices)
+    }
+
     /// `reduce_by_index` and `scatter` change a copy of their destination.
     fn bind_in_copy(&mut self, op: &Op, exp: &Exp, pattern: &Pattern) -> Lowering<()> {
         let (dest, indices, values) = match op.args.as_slice() {

@@ -130,7 +130,9 @@ impl Generator<'_> {
             }
             let place = self.target(acceptor, path)?;
             match &place.tree {
-                Tree::Scalar(name, _) => call.arguments.push(Argument::Out(name.clone())),
+                Tree::Scalar(name, _) if place.kept_where.is_empty() => {
+                    call.arguments.push(Argument::Out(name.clone()));
+                }
                 _ => {
                     let name = self.fresh("result");
                     self.assigned.insert(name.clone());

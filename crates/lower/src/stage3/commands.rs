@@ -158,7 +158,7 @@ impl Generator<'_> {
                 | Prim::ReduceByIndexI(..),
                 _,
             ) => self.collective(instance, arguments),
-            (other, _) => self.bug(format!("`{}` is no command here", other.name())),
+            (other, _) => self.bug(format!("VIEW-02: `{}` is no command", other.name())),
         }
     }
 

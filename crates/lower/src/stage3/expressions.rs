@@ -14,6 +14,10 @@ use std::rc::Rc;
 impl Generator<'_> {
     /// The scalar at a path of an expression.
     pub(crate) fn read(&mut self, phrase: &Phrase, path: Path) -> Lowering<Expr> {
+        self.through_views(|this| this.read_at(phrase, path))
+    }
+
+    fn read_at(&mut self, phrase: &Phrase, path: Path) -> Lowering<Expr> {
         let (head, arguments) = phrase.spine();
         match head {
             Phrase::Var(name) => match self.bindings.get(name).cloned() {

@@ -29,6 +29,8 @@ pub(crate) enum Tree {
     BufferLanes(Name, ScalarType, u32),
     /// One of several variables, by a number that is only known when the program runs.
     ChosenLane(Vec<Name>, Index),
+    /// No memory: what is written here is not kept (Lin, the `None` of Fig. 5.6).
+    Nowhere,
 }
 
 /// What of a buffer is meant.
@@ -73,8 +75,7 @@ impl Leaf {
     pub(crate) fn all(&self) -> Cells {
         let place = Place {
             tree: Tree::Tuple(Vec::new()),
-            indices: Vec::new(),
-            slice: None,
+            ..Place::nowhere()
         };
         place.cells(self)
     }
@@ -206,7 +207,7 @@ fn collect(tree: &Tree, cells: &Index, path: &mut Vec<LeafStep>, leaves: &mut Ve
     match tree {
         Tree::Scalar(name, ty) => push(name, *ty, None, &Part::Own, path),
         // Only paths make these, never types.
-        Tree::ChosenLane(..) => {}
+        Tree::ChosenLane(..) | Tree::Nowhere => {}
         Tree::Buffer(name, ty, part) => push(name, *ty, Some(cells.clone()), part, path),
         Tree::BufferLanes(name, ty, width) => {
             path.push(LeafStep::EachLane(*width));
@@ -244,15 +245,27 @@ pub(crate) struct Place {
     pub(crate) indices: Vec<(Index, Index)>,
     /// Where the place is some elements of an array: the size of that array, and the first element.
     pub(crate) slice: Option<(Index, Index)>,
+    /// Numbers that must be equal in pairs for something to be written here.
+    pub(crate) kept_where: Vec<(Index, Index)>,
 }
 
 impl Place {
+    pub(crate) fn nowhere() -> Place {
+        Place {
+            tree: Tree::Nowhere,
+            indices: Vec::new(),
+            slice: None,
+            kept_where: Vec::new(),
+        }
+    }
+
     /// Follows a path; none where it does not fit the tree.
     pub(crate) fn follow(tree: &Tree, path: &Path) -> Option<Place> {
         let mut place = Place {
             tree: tree.clone(),
             indices: Vec::new(),
             slice: None,
+            kept_where: Vec::new(),
         };
         for step in path {
             place.tree = match (place.tree, step) {
@@ -400,7 +413,7 @@ fn place<'h>(tree: &mut Tree, homes: &mut impl Iterator<Item = &'h Option<(Name,
                 *part = cells.clone();
             }
         }
-        Tree::Scalar(..) | Tree::BufferLanes(..) | Tree::ChosenLane(..) => {
+        Tree::Scalar(..) | Tree::BufferLanes(..) | Tree::ChosenLane(..) | Tree::Nowhere => {
             homes.next();
         }
         Tree::Tuple(parts) | Tree::Lanes(parts) => parts.iter_mut().for_each(|part| place(part, homes)),

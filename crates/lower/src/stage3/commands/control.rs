@@ -1,10 +1,12 @@
 //! Loops, branches and checks.
 
 use crate::error::Lowering;
+use crate::stage3::acceptors::Only;
+use crate::stage3::expressions::index_expr;
 use crate::stage3::{Binding, Generator, Parallel, Step};
 use almach_base::Name;
 use almach_dpia::{Instance, Phrase};
-use almach_imp::{Expr, Index, LoopMode, Site, Stmt, Width};
+use almach_imp::{Expr, Index, LoopMode, Site, Stmt, Touched, Width};
 use almach_nat::Range;
 use almach_prim::Level;
 use almach_value::{BinOp, Scalar, ScalarType};
@@ -49,7 +51,25 @@ impl Generator<'_> {
         let count = self.size(size);
         self.bindings
             .insert(index.clone(), Binding::Scalar(Expr::Var(index.clone())));
+        if self.keeps_elements
+            && let Some(at) = self.kept_of_loop(index, &count, inner)?
+        {
+            let only = Only { at, within: None };
+            let here = Binding::Scalar(index_expr(only.at.clone()));
+            self.bindings.insert(index.clone(), here);
+            return self.once(&only, &count, |this| this.command(inner));
+        }
         self.counted(index.clone(), count, LoopMode::Seq, |this| this.command(inner))
+    }
+
+    /// The iteration of a loop besides which nothing is kept (Lin, eq. 5.48).
+    fn kept_of_loop(&mut self, index: &Name, count: &Index, body: &Phrase) -> Lowering<Option<Index>> {
+        self.types.insert(index.clone(), ScalarType::I64);
+        let ((), stmts) = self.capture(|this| {
+            this.ranges.set(index.clone(), Range::below(count));
+            this.command(body)
+        })?;
+        Ok(kept_iteration(index, &stmts))
     }
 
     /// The place of each iteration is its cell of the acceptor.
@@ -67,12 +87,17 @@ impl Generator<'_> {
             return self.bug("a parallel loop without a place for its results");
         };
         let count = self.size(size);
+        let here = vec![Step::At(Index::var(index.clone()))];
+        if let Some(only) = self.only_iteration(acceptor, here.clone(), index)? {
+            let at = Binding::Scalar(index_expr(only.at.clone()));
+            self.bindings.insert(index.clone(), at);
+            let place = Binding::Alias(Rc::new(acceptor.clone()), vec![Step::At(only.at.clone())]);
+            self.bindings.insert(out.clone(), place);
+            return self.once(&only, &count, |this| this.command(inner));
+        }
         self.bindings
             .insert(index.clone(), Binding::Scalar(Expr::Var(index.clone())));
-        let place = Binding::Alias(
-            Rc::new(acceptor.clone()),
-            vec![Step::At(Index::var(index.clone()))],
-        );
+        let place = Binding::Alias(Rc::new(acceptor.clone()), here);
         self.bindings.insert(out.clone(), place);
         self.at_level(level, index.clone(), count, |this| this.command(inner))
     }
@@ -204,4 +229,32 @@ fn index_of(expr: &Expr) -> Option<Index> {
         Expr::Var(name) => Some(Index::var(name.clone())),
         _ => None,
     }
+}
+
+/// The one value of an index for which statements do more than to compute scalars of their own.
+fn kept_iteration(index: &Name, stmts: &[Stmt]) -> Option<Index> {
+    let touched = Touched::of(stmts);
+    let mut kept: Option<Index> = None;
+    for stmt in stmts {
+        match stmt {
+            Stmt::At(_) | Stmt::Let { .. } | Stmt::Var { .. } | Stmt::Check { .. } => {}
+            Stmt::Assign { name, .. } if touched.bound.contains_key(name) => {}
+            Stmt::If {
+                condition: Expr::Binary(BinOp::Eq, left, right),
+                otherwise,
+                ..
+            } if otherwise.is_empty() && index_of(left)?.as_var() == Some(index) => {
+                let at = index_of(right)?;
+                let inside = at
+                    .free_vars()
+                    .any(|name| name == index || touched.bound.contains_key(name));
+                if inside || kept.as_ref().is_some_and(|other| *other != at) {
+                    return None;
+                }
+                kept = Some(at);
+            }
+            _ => return None,
+        }
+    }
+    kept
 }

@@ -60,6 +60,13 @@ impl Generator<'_> {
                 }
                 let index = self.fresh("i");
                 let count = self.size(size);
+                let here = vec![Step::At(Index::var(index.clone()))];
+                if let Some(only) = self.only_iteration(acceptor, joined(to.clone(), here), &index)? {
+                    let at = vec![Step::At(only.at.clone())];
+                    return self.once(&only, &count, |this| {
+                        this.assign(element, acceptor, joined(to, at.clone()), exp, joined(from, at))
+                    });
+                }
                 self.counted(index.clone(), count, LoopMode::Seq, |this| {
                     let at = vec![Step::At(Index::var(index))];
                     this.assign(element, acceptor, joined(to, at.clone()), exp, joined(from, at))
@@ -149,7 +156,7 @@ impl Generator<'_> {
             };
             let (place, stmts) = self.capture(|this| this.target(acceptor, joined(to.clone(), path)))?;
             let same = match &place.tree {
-                Tree::Buffer(to, ..) => {
+                Tree::Buffer(to, ..) if place.kept_where.is_empty() => {
                     *to == from && self.is_same(&self.simplify(&place.offset()), &from_index)
                 }
                 _ => false,
@@ -295,8 +302,8 @@ impl Generator<'_> {
                 };
                 Some(Place {
                     tree: Tree::Array(count, element),
-                    indices: place.indices,
                     slice: Some((size, first)),
+                    ..place
                 })
             }
             _ => None,

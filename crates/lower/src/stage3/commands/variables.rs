@@ -115,7 +115,8 @@ impl Generator<'_> {
             .collect();
         let path = joined(component.into_iter().map(Step::Field).collect(), below);
         let (place, stmts) = self.capture(|this| this.target(&Phrase::Var(acceptor.clone()), path))?;
-        let (Tree::Buffer(buffer, ..), true) = (&place.tree, stmts.is_empty()) else {
+        let (Tree::Buffer(buffer, ..), true) = (&place.tree, stmts.is_empty() && place.kept_where.is_empty())
+        else {
             return Ok(None);
         };
         let cell = self.spelled_out(&place.offset());
