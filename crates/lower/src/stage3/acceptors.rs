@@ -178,6 +178,11 @@ impl Generator<'_> {
     }
 
     fn kept_iteration(&mut self, phrase: &Phrase, path: Path, index: &Name) -> Lowering<Option<Only>> {
+        let is_at = |step: &Step| matches!(step, Step::At(at) if at.occurrences().any(|name| name == index));
+        // What is behind does not depend on the iteration any more.
+        if !path.iter().any(is_at) {
+            return Ok(None);
+        }
         let (head, arguments) = phrase.spine();
         match head {
             Phrase::Var(name) => match self.bindings.get(name).cloned() {
