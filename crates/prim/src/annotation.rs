@@ -26,7 +26,7 @@ pub enum Effect {
 /// How an operation whose iterations communicate cuts its work, `scan@par@4096`. What a float rounds to depends on it, so
 /// it is part of the program that the interpreter runs (`docs/collectives.md` says what each of these means):
 ///
-/// - `scan`, `scan_exclusive`: so many elements are combined on their own, then with all that come before;
+/// - `scan`, `scan_exclusive`, `scan_rows`, `scan_rows_exclusive`: so many elements are combined on their own, then with all that come before;
 /// - `reduce_by_index`: so many parts have bins of their own, where the bins are few;
 /// - `filter`, `partition`: so many elements are tested at a time, which no value depends on.
 pub type Chunk = NonZeroU32;

@@ -12,6 +12,7 @@
 //! | `map f row` | `maps` | one `map` of all elements; the rows are where they were |
 //! | `filter p row` | `filters` | one `filter` of all elements; a count per row tells where the rows are |
 //! | `scan f e row` | `scans` | one `scan_rows`, which starts again with each row |
+//! | `scan f e (map g row)` | `scans` | two maps over rows, each as above; the first is computed where the second reads it |
 //!
 //! Rows that a function gives are otherwise computed in order, one behind the other, since nobody knows where one begins before those in front
 //! of it are done. Here every element has its place, so threads share elements and not rows: it does not matter how long the rows are. Rows of
@@ -104,7 +105,9 @@ impl Flattener<'_> {
         if self.facts.holds_fixed(&stmt.exp) || self.facts.prints(&stmt.exp) {
             return None;
         }
-        let over = self.over_rows(stmt)?;
+        let Some(over) = self.over_rows(stmt) else {
+            return self.in_two(stmt);
+        };
         match over.inner.prim {
             Prim::Map => self.built(stmt, |this| this.map_of_map(&over)),
             Prim::Filter if self.counts_cheaply(over.element) => {

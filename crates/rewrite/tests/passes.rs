@@ -872,6 +872,50 @@ fn maps_and_filters_of_rows_are_flattened() {
 }
 
 #[test]
+fn scans_of_rows_are_one_scan() {
+    rewritten(
+        &["flattening"],
+        "fun f {n} (xss: [n][?]i32, c: i32): [n][?]i32 =
+           let yss: [n][?]i32 = map (\\{k} (row: [k]i32): {m} [m]i32 ->
+             let ys: [k]i32 = map (\\(x: i32): i32 -> let y: i32 = x + c in y) row
+             let zs: [k]i32 = scan_exclusive (\\(a: i32, b: i32): i32 -> let s: i32 = a + b in s) c ys
+             in {k} zs) xss
+           in yss",
+        expect![[r#"
+            fun f {n} (xss: [n][?]i32, c: i32): [n][?]i32 =
+              let {total} flat: [total]i32 = flatten xss
+              let offsets: [n + 1]i64 = segments xss
+              let made: [total]i32 = map (\(x: i32): i32 ->
+                let y: i32 = x + c
+                in y) flat
+              let mapped: [n][?]i32 = unflatten offsets made
+              let yss: [n][?]i32 = scan_rows_exclusive (\(a: i32, b: i32): i32 ->
+                let s: i32 = a + b
+                in s) c mapped
+              in yss
+        "#]],
+    );
+    // What a scan starts with is the row's own, or both functions may fail.
+    unchanged(
+        &["flattening"],
+        "fun f {n} (xss: [n][?]i64): [n][?]i64 =
+           let yss: [n][?]i64 = map (\\{k} (row: [k]i64): {m} [m]i64 ->
+             let ys: [k]i64 = scan (\\(a: i64, b: i64): i64 -> let s: i64 = a + b in s) k row
+             in {k} ys) xss
+           in yss",
+    );
+    unchanged(
+        &["flattening"],
+        "fun f {n} (xss: [n][?]i64, c: i64): [n][?]i64 =
+           let yss: [n][?]i64 = map (\\{k} (row: [k]i64): {m} [m]i64 ->
+             let ys: [k]i64 = map (\\(x: i64): i64 -> let y: i64 = c / x in y) row
+             let zs: [k]i64 = scan (\\(a: i64, b: i64): i64 -> let s: i64 = a / b in s) 1i64 ys
+             in {k} zs) xss
+           in yss",
+    );
+}
+
+#[test]
 fn rows_that_functions_look_at_stay() {
     unchanged(
         &["flattening"],

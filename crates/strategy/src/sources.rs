@@ -33,6 +33,16 @@ impl Chooser {
                 }
             }
         }
+        // Rows are cut out of elements, which are read where the rows are.
+        for stmt in body.stmts.iter().rev() {
+            if let (Exp::Op(op), [rows]) = (&stmt.exp, stmt.pattern.values.as_slice())
+                && let (Prim::Unflatten, [_, Atom::Var(elements)]) = (op.prim, op.args.as_slice())
+                && let Some(Prim::ScanRows | Prim::ScanRowsExclusive) = read_by.get(&rows.var)
+                && self.uses.of(&rows.var) == 1
+            {
+                read_by.insert(elements, Prim::ScanRows);
+            }
+        }
         let mut views = HashMap::new();
         for (at, stmt) in body.stmts.iter().enumerate() {
             if let ([value], Exp::Op(op)) = (stmt.pattern.values.as_slice(), &stmt.exp)
@@ -88,7 +98,7 @@ impl Chooser {
 /// The arrays that an operation reads element by element.
 fn read_once(op: &Op) -> &[Atom] {
     let from = match op.prim {
-        Prim::Scan | Prim::ScanExclusive | Prim::Scatter => 1,
+        Prim::Scan | Prim::ScanExclusive | Prim::ScanRows | Prim::ScanRowsExclusive | Prim::Scatter => 1,
         // Others are written out, with what feeds them (`producers`).
         Prim::Reduce | Prim::ReduceComm if is_fixed(op) => 1,
         Prim::Filter | Prim::Partition | Prim::Permute => 0,

@@ -4,8 +4,8 @@ codes! {
     NOT_ANNOTATABLE = "E0701", "an annotation where it has no meaning", "
 Levels (`@seq`, `@par`, …) and effects (`@S`, `@D`, `@E`) are written on primitive operations, and not all of them take both: a
 view such as `split` has no level, since nothing runs; `length` makes no array, so it has no effect, and `reduce` always computes, so
-`@E` is the only one it takes. A chunk (`@4096`) is for `scan`, `scan_exclusive`,
-`filter`, `partition` and `reduce_by_index`.
+`@E` is the only one it takes. A chunk (`@4096`) is for `reduce`, `reduce_comm`, `scan`, `scan_exclusive`,
+`scan_rows`, `scan_rows_exclusive`, `filter`, `partition` and `reduce_by_index`.
 
 Erroneous:
 
