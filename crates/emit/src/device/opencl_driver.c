@@ -43,7 +43,7 @@ static int driver_load(struct NAME_ctx *ctx, struct driver *driver) {
   return 0;
 }
 
-enum { MOST_DEVICES = 64, DEVICE_NAME = 0x102B, DEVICE_TYPE = 0x1000, DEVICE_EXTENSIONS = 0x1030, DEVICE_SINGLE = 0x101B };
+enum { MOST_DEVICES = 64, DEVICE_NAME = 0x102B, DEVICE_TYPE = 0x1000, DEVICE_VERSION = 0x102F, DEVICE_EXTENSIONS = 0x1030, DEVICE_SINGLE = 0x101B };
 enum { QUEUE_PROFILING = 2, PROFILE_START = 0x1282, PROFILE_END = 0x1283 };
 
 /* The device that was asked for: by its number, or by a part of its name. Else the first GPU, else the first of all. */
@@ -86,7 +86,13 @@ static int driver_build(struct NAME_ctx *ctx, struct driver *driver) {
   cl_bits single = 0;
   driver->get_device_info(driver->device, DEVICE_SINGLE, sizeof single, &single, NULL);
   /* Division and square roots are as exact as on the host where the device can do so. */
-  const char *const options = (single & 128) != 0 ? "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt" : "-cl-std=CL1.2";
+  const char *const exact = (single & 128) != 0 ? " -cl-fp32-correctly-rounded-divide-sqrt" : "";
+  /* PoCL up to 3.1 makes a wrong loop over work-items of one that writes an array and then reads it. */
+  char version[256] = "";
+  driver->get_device_info(driver->device, DEVICE_VERSION, sizeof version - 1, version, NULL);
+  const bool is_pocl = strstr(version, "PoCL") != NULL || strstr(version, "pocl") != NULL;
+  char options[128];
+  snprintf(options, sizeof options, "-cl-std=CL1.2%s%s", exact, is_pocl ? " -cl-opt-disable" : "");
   driver->error = driver->build_program(driver->program, 1, &driver->device, options, NULL, NULL);
   if (driver->error != 0) {
     char log[4096] = "";
