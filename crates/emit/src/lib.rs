@@ -41,6 +41,7 @@ use crate::tree::{CFunction, Linkage};
 use almach_base::{Diagnostic, Name, SourceMap, Span, compiler_bug};
 use almach_imp::interface::Entry;
 use almach_imp::naturals::{Naturals, callers_first, calls};
+use almach_imp::touch::has_kernel;
 use almach_imp::{Checked, Groups, Param, Passing, Proc, Program, Stmt};
 use almach_value::ForeignType;
 use std::collections::{HashMap, HashSet};
@@ -218,6 +219,7 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
             .into_iter()
             .map(|store| (store.name.clone(), store))
             .collect(),
+        has_kernels: bodies.iter().any(|proc| has_kernel(&proc.body)),
         kernels_fail: device::kernels_fail(&bodies),
         scope,
     };

@@ -379,6 +379,7 @@ const DEVICE_WORDS: &[&str] = &[
     "refused",
     "remove_block",
     "scalar",
+    "shrunk",
     "start",
     "take_memory",
     "trouble",

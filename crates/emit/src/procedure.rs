@@ -42,6 +42,8 @@ pub struct Unit<'a> {
     pub groups: Groups,
     pub stores: HashMap<Name, StoreText>,
     pub columns: HashMap<Name, Known>,
+    /// Whether there are kernels: then blocks of the heap may have memory on a device.
+    pub has_kernels: bool,
     /// Whether kernels can fail: then all of them look whether one did.
     pub kernels_fail: bool,
     /// Names that no local variable may have.
@@ -455,7 +457,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// The context that blocks come from and go back to; a procedure without one has only blocks that it got.
-    fn owner(&self, region: &Region) -> Emit<CExpr> {
+    pub fn owner(&self, region: &Region) -> Emit<CExpr> {
         Ok(match self.callee(&self.proc_name)?.takes_context {
             true => region.context.clone(),
             false => CExpr::name("NULL"),

@@ -371,8 +371,40 @@ impl Emitter<'_> {
         let count = self.index(size, Arithmetic::Wrapping);
         let cell = CExpr::SizeOfCell(Box::new(c_name.clone()));
         let shrink = self.helpers.need(Helper::Shrink(self.unit.accounting));
-        let block = CExpr::call(shrink, [c_name.clone(), count, cell]);
-        out.push(CStmt::Assign(c_name, block));
+        let block = CExpr::call(shrink, [c_name.clone(), count.clone(), cell.clone()]);
+        let assign = CStmt::Assign(c_name.clone(), block);
+        if !self.unit.has_kernels {
+            out.push(assign);
+            return Ok(());
+        }
+        let Some(region) = self.regions.last() else {
+            return Err(self.bug("a statement outside of a region"));
+        };
+        let address = CType::Named("uintptr_t".into());
+        let before = self.scope.fresh("before");
+        let bytes = CExpr::binary(
+            CBinary::Multiply,
+            CExpr::cast(CType::Named("size_t".into()), count),
+            cell,
+        );
+        let told = CExpr::call(
+            "shrunk",
+            [
+                self.owner(region)?,
+                CExpr::name(before.clone()),
+                c_name.clone(),
+                bytes,
+            ],
+        );
+        out.push(CStmt::Block(vec![
+            CStmt::Declare {
+                ty: address.clone().constant(),
+                name: before,
+                value: Some(CExpr::cast(address, c_name)),
+            },
+            assign,
+            CStmt::Do(told),
+        ]));
         Ok(())
     }
 

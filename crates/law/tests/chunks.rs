@@ -7,7 +7,7 @@ use almach_core::Program as Core;
 use almach_core::check::Checked;
 use almach_core::interp::Interpreter;
 use almach_dpia::interp::RunError as DpiaError;
-use almach_driver::back::{Machine, Target, c_source, strategy};
+use almach_driver::back::{Machine, Target, c_source, placed, strategy};
 use almach_driver::{NoFiles, front, load};
 use almach_imp::Site;
 use almach_imp::interp::{RunError, run_entry};
@@ -122,7 +122,8 @@ fn chunks_of_every_size_give_the_same() {
     let interpreter = Interpreter::new(&in_order).unwrap();
     let mut failures = 0;
     for (elements, parts) in [(1, 1), (2, 3), (3, 2), (7, 4), (4096, 16)] {
-        let strategy = strategy(core(&in_chunks(PROGRAM, elements, parts)), Machine::Threads).unwrap();
+        let text = in_chunks(PROGRAM, elements, parts);
+        let strategy = strategy(core(&text), Machine::Threads).unwrap();
         let names: Vec<&str> = strategy.entries.iter().map(|entry| &*entry.name).collect();
         let lowered = lower(&strategy, &names).unwrap();
         for entry in &lowered.entries {
@@ -138,6 +139,47 @@ fn chunks_of_every_size_give_the_same() {
         }
     }
     assert!(failures > 20, "{failures}");
+}
+
+/// Filters and partitions by groups, before and after kernels are made of them: chunks that are no multiple of the work-items too.
+#[test]
+fn groups_keep_what_a_loop_keeps() {
+    let text = PROGRAM
+        .replace("filter@par", "filter@group")
+        .replace("partition@par", "partition@group");
+    let in_order = core(PROGRAM);
+    let interpreter = Interpreter::new(&in_order).unwrap();
+    let filters = [
+        "kept",
+        "all_of",
+        "none_of",
+        "pairs",
+        "parted",
+        "asked",
+        "mapped_kept",
+        "mapped_pairs",
+    ];
+    for elements in [3, 256, 300] {
+        let mut text = text.clone();
+        for name in ["filter@group", "partition@group"] {
+            text = text.replace(name, &format!("{name}@{elements}"));
+        }
+        let strategy = strategy(core(&text), Machine::Device).unwrap();
+        let lowered = lower(&strategy, &filters).unwrap();
+        let placed = placed(&lowered, Target::OpenCl, "").unwrap();
+        for entry in &lowered.entries {
+            for n in [0, 5, 301] {
+                let arguments = vec![Value::from(n as i64)];
+                let expected = interpreter.call(&entry.name, arguments.clone());
+                let expected = expected.map_err(|error| error.message);
+                for (stage, imp) in [("imp", &lowered.imp), ("kernels", &placed.imp)] {
+                    let found = outcome(run_entry(imp, entry, &arguments));
+                    let what = format!("{} {n} in chunks of {elements}, {stage}", entry.name);
+                    assert!(agree(&expected, &found), "{what}: {found:?}, not {expected:?}");
+                }
+            }
+        }
+    }
 }
 
 /// Operators that are not associative at all tell every grouping apart: each stage has the one that is written.

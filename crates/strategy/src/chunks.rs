@@ -7,6 +7,7 @@
 //!
 //! Introduces: chunks. Removes: nothing. Guarantees: an operation without a chunk is grouped in order, from left to right.
 
+use crate::scans::bytes;
 use crate::{Around, Chooser, Machine, cost};
 use almach_core::{Op, Type};
 use almach_prim::{Chunk, Level, Prim};
@@ -19,6 +20,15 @@ const PARTS: Option<Chunk> = Chunk::new(16);
 
 /// The same for groups of a device.
 const PARTS_OF_GROUPS: Option<Chunk> = Chunk::new(1024);
+
+/// Work-items of a group.
+const ITEMS: i64 = 256;
+
+/// Local memory for the elements of a group.
+const GROUP_BYTES: i64 = 30 << 10;
+
+/// The most elements of a work-item of a group.
+const LONGEST_RUN: i64 = 31;
 
 impl Chooser {
     /// The chunk of an operation whose level is known.
@@ -52,9 +62,36 @@ impl Chooser {
                 Machine::Sequential | Machine::Threads => PARTS,
                 Machine::Device => PARTS_OF_GROUPS,
             })?,
-            Prim::Filter | Prim::Partition => ELEMENTS,
+            Prim::Filter | Prim::Partition => match (op.annotation.level, self.group_chunk(op)) {
+                (Some(Level::Group(_)), Some(chunk)) => Some(chunk),
+                _ => ELEMENTS,
+            },
             _ => None,
         }
+    }
+
+    /// Whether groups can share a filter or partition: they go over elements in another order, so nothing may fail, and keep a chunk
+    /// in local memory.
+    pub(crate) fn is_filter_for_groups(&self, op: &Op) -> bool {
+        matches!(op.prim, Prim::Filter | Prim::Partition)
+            && self.never_fails(op)
+            && self.group_chunk(op).is_some()
+    }
+
+    /// Elements of a group's chunk of a filter: it is in local memory twice, as it is and sorted out. The run of each work-item has an
+    /// odd number of them, so that neighbours use different banks of that memory.
+    fn group_chunk(&self, op: &Op) -> Option<Chunk> {
+        let (_, element) = self.array_type(op.args.last()?)?;
+        if !cost::is_scalars(&element) {
+            return None;
+        }
+        let room = GROUP_BYTES / (2 * ITEMS * bytes(&element).max(1));
+        let run = match room.min(LONGEST_RUN) {
+            0 => return None,
+            even if even % 2 == 0 => even - 1,
+            odd => odd,
+        };
+        Chunk::new(u32::try_from(run * ITEMS).ok()?)
     }
 
     fn never_fails(&self, op: &Op) -> bool {

@@ -29,9 +29,7 @@ impl Chooser {
         if self.fusion == Fusion::On {
             plan = Plan::of(self, body);
             views = self.source_views(body);
-            if self.machine != Machine::Device {
-                streams = Streams::of(self, body, &plan, &views);
-            }
+            streams = Streams::of(self, body, &plan, &views);
         }
         self.builder.enter();
         for (at, stmt) in body.stmts.iter().enumerate() {
@@ -250,6 +248,10 @@ impl Chooser {
             (Around::Nothing, _) if self.machine == Machine::Device && op.prim == Prim::ReduceByIndex => {
                 (Level::Group(0), "groups have bins of their own")
             }
+            (Around::Nothing, _) if self.machine == Machine::Device && self.is_filter_for_groups(op) => (
+                Level::Group(0),
+                "groups count what they keep, and write it side by side",
+            ),
             (Around::Nothing, _) if self.machine == Machine::Device && scans_rows(op) => (
                 Level::Seq,
                 "rows of their own sizes are scanned by one worker here",

@@ -366,7 +366,8 @@ fn only(value: Atom) -> Body {
     }
 }
 
-fn bytes(ty: &Type) -> i64 {
+/// The bytes of a value of scalars.
+pub(crate) fn bytes(ty: &Type) -> i64 {
     match ty {
         Type::Scalar(scalar) => i64::try_from(scalar.bytes()).unwrap_or(8),
         Type::Tuple(parts) => parts.iter().map(bytes).sum(),

@@ -11,7 +11,7 @@
 //! Introduces: the effect `S`. Removes: nothing. Guarantees: the same values.
 
 use crate::producers::Plan;
-use crate::{Around, Choice, Chooser, Topic, cost};
+use crate::{Around, Choice, Chooser, Machine, Topic, cost};
 use almach_core::typing::Typed;
 use almach_core::visit::Vars;
 use almach_core::{Atom, Body, Exp, Op, Stmt, Var};
@@ -80,7 +80,8 @@ impl Chooser {
             return false;
         };
         let gives = match op.prim {
-            Prim::Scan | Prim::ScanExclusive => true,
+            // Groups of a device write scans through local memory, where no function stands.
+            Prim::Scan | Prim::ScanExclusive => self.machine != Machine::Device,
             Prim::Filter => map.args.len() == 1 && taker.pattern.values.len() == 1,
             _ => false,
         };

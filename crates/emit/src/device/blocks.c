@@ -261,6 +261,20 @@ static SOMETIMES void fresh(struct NAME_ctx *ctx, const void *cells) {
   if (block != NULL) block->valid = ON_HOST | ON_DEVICE;
 }
 
+/* A block of the host's heap has become shorter, and may have moved: what is beyond its end does not come back from the device. */
+static SOMETIMES void shrunk(struct NAME_ctx *ctx, uintptr_t from, void *to, size_t bytes) {
+  struct device *const device = ctx == NULL ? NULL : ctx->device;
+  if (device == NULL) return;
+  const size_t after = blocks_up_to(device, (const char *)from);
+  if (after == 0 || device->blocks[after - 1].cells != (char *)from) return;
+  struct block block = device->blocks[after - 1];
+  for (size_t i = after; i < device->count; i++) device->blocks[i - 1] = device->blocks[i];
+  device->count--;
+  block.cells = to;
+  block.bytes = bytes;
+  (void)add_block(ctx, block); /* there is room for it */
+}
+
 /* A block goes back to the host's heap. */
 static SOMETIMES void forget(struct NAME_ctx *ctx, void *cells) {
   if (ctx == NULL || ctx->device == NULL) return;

@@ -53,6 +53,7 @@ impl Generator {
         match (self.rng.below(10), self.around) {
             (0, _) => (format!("{LEVEL_MARK}seq"), self.around),
             (1 | 2, Around::Nothing) => (format!("{LEVEL_MARK}par"), Around::Par),
+            (3, Around::Nothing) if self.rng.chance(50) => (format!("{LEVEL_MARK}group"), Around::Local),
             _ => (String::new(), self.around),
         }
     }

@@ -11,13 +11,14 @@
 //! | `reduceChunksI` | chunks at once, their results combined in order |
 //! | `scanI` | one pass in chunks, each waits for the sum of all before it and hands on its own |
 //! | `scanRowsI` | the same; only the row that a chunk begins within waits |
-//! | `filterI`, `partitionI` | one pass; in chunks, each waits for the number of elements that come before its own |
+//! | `filterI`, `partitionI` | one pass; in chunks, each waits for the number of elements that come before its own; groups of a device count first |
 //! | `scatterI`, `permuteI` | the first iteration that takes a cell writes it; conflicts are looked at again, in order |
 //! | `reduceByIndexI` | copies of the bins, combined in order; atomic updates where any order gives the same; ranges of bins |
 
 mod copies;
 mod failing;
 mod filter;
+mod filter_groups;
 mod histogram;
 mod ranges;
 mod reduce;
@@ -151,7 +152,12 @@ impl Generator<'_> {
     ) -> Lowering<()> {
         match chunk {
             Some(chunk) if self.parallel == Parallel::Outside && stage2::for_threads(level, datas) => {
-                self.chained_filter(chunk, filter)
+                match level {
+                    Level::Group(_) if self.is_for_groups(chunk, filter) => {
+                        self.grouped_filter(chunk, filter)
+                    }
+                    _ => self.chained_filter(chunk, filter),
+                }
             }
             _ => self.filter_in_order(filter),
         }

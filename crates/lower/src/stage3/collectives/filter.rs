@@ -39,7 +39,7 @@ pub(super) struct Filter<'p> {
 
 impl Filter<'_> {
     /// The type of an element of the result.
-    fn written(&self) -> &Data {
+    pub(super) fn written(&self) -> &Data {
         self.mapped.as_ref().map_or(&self.of.data, |(_, data)| data)
     }
 
@@ -50,9 +50,9 @@ impl Filter<'_> {
 }
 
 /// One of the parts that elements go to.
-struct Part {
+pub(super) struct Part {
     /// The cell's buffers, one per scalar of an element.
-    buffers: Vec<(Name, ScalarType)>,
+    pub(super) buffers: Vec<(Name, ScalarType)>,
     /// The name of its size.
     size: Name,
 }
@@ -112,15 +112,7 @@ impl Generator<'_> {
 
     pub(super) fn chained_filter(&mut self, chunk: Chunk, filter: &Filter<'_>) -> Lowering<()> {
         let of = filter.of;
-        let parts = self.parts(filter.out)?;
-        for (buffer, _) in parts.iter().flat_map(|part| &part.buffers) {
-            let span = self.span;
-            self.emit(Stmt::Alloc {
-                buffer: buffer.clone(),
-                size: of.size.clone(),
-                span,
-            });
-        }
+        let parts = self.roomy_parts(filter)?;
         let chunking = self.chunked(&of.size, Index::constant(chunk.get().into()));
         let counts = self.scratch("count", ScalarType::I64, chunking.count.clone());
         let flags = self.flags(&chunking)?;
@@ -160,7 +152,27 @@ impl Generator<'_> {
         let kept = self.as_index(kept);
         self.emit(Stmt::Free(flags));
         self.emit(Stmt::Free(counts));
-        for (part, size) in parts.into_iter().zip([kept.clone(), &of.size - &kept]) {
+        self.give_sizes(parts, &kept, &of.size);
+        Ok(())
+    }
+
+    /// The parts of the result, each with room for every element.
+    pub(super) fn roomy_parts(&mut self, filter: &Filter<'_>) -> Lowering<Vec<Part>> {
+        let parts = self.parts(filter.out)?;
+        for (buffer, _) in parts.iter().flat_map(|part| &part.buffers) {
+            let span = self.span;
+            self.emit(Stmt::Alloc {
+                buffer: buffer.clone(),
+                size: filter.of.size.clone(),
+                span,
+            });
+        }
+        Ok(parts)
+    }
+
+    /// The parts are as long as it has turned out: the first one has what is kept, a second one the rest.
+    pub(super) fn give_sizes(&mut self, parts: Vec<Part>, kept: &Index, size: &Index) {
+        for (part, size) in parts.into_iter().zip([kept.clone(), size - kept]) {
             self.emit(Stmt::Assign {
                 name: part.size,
                 value: index_expr(size.clone()),
@@ -172,11 +184,10 @@ impl Generator<'_> {
                 });
             }
         }
-        Ok(())
     }
 
     /// The parts of the cell that takes the result: one, or two of the same types.
-    fn parts(&mut self, out: &Phrase) -> Lowering<Vec<Part>> {
+    pub(super) fn parts(&mut self, out: &Phrase) -> Lowering<Vec<Part>> {
         let cell = self.cell(out)?;
         let all = buffers(&cell);
         let each = all.len().checked_div(cell.sizes.len()).unwrap_or(0);
