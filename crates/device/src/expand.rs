@@ -15,7 +15,7 @@
 use crate::fresh::Fresh;
 use crate::why::Why;
 use almach_base::{Name, Span};
-use almach_imp::{Expr, Index, LoopMode, Stmt, Touched, Width};
+use almach_imp::{Expr, Index, LoopMode, Stmt, Touched};
 use almach_value::ScalarType;
 use std::collections::{BTreeMap, HashSet};
 
@@ -92,6 +92,23 @@ fn without_lanes(stmts: &mut [Stmt]) {
 /// What has to be allocated outside; why that cannot be.
 pub(crate) fn plan(body: &[Stmt], lanes: Option<Lanes<'_>>) -> Result<Vec<Outside>, Why> {
     plan_also(body, lanes, &HashSet::new())
+}
+
+/// The buffers that are too large for a work-item, and of a size that differs between them, where that is all that is in the way.
+pub(crate) fn varying_sizes(body: &[Stmt]) -> Vec<Name> {
+    let mut own: BTreeMap<Name, Own> = BTreeMap::new();
+    collect(body, &mut own);
+    let inside = Touched::of(body);
+    let changes = |var: &Name| inside.bound.contains_key(var) || inside.assigned.contains(var);
+    let mut found = Vec::new();
+    for (name, own) in own {
+        match own.sizes.as_slice() {
+            [(size, _)] if size.free_vars().any(changes) => found.push(name),
+            [] | [_] => {}
+            _ => return Vec::new(),
+        }
+    }
+    found
 }
 
 fn plan_also(body: &[Stmt], lanes: Option<Lanes<'_>>, shared: &HashSet<Name>) -> Result<Vec<Outside>, Why> {
@@ -188,11 +205,13 @@ impl Rewriter<'_, '_> {
             _ => true,
         });
         for stmt in stmts {
+            // Cells of one work-item do not lie side by side any more.
             if let Stmt::Copy { to, from, .. } = stmt
                 && self.lanes.is_some()
                 && (self.is_moved(to) || self.is_moved(from))
+                && let Some(moved) = stmt.cell_by_cell(LoopMode::Seq, || self.fresh.name("cell"))
             {
-                *stmt = self.cell_by_cell(stmt);
+                *stmt = moved;
             }
             stmt.for_each_expr_mut(&mut |expr| self.expr(expr));
             match stmt {
@@ -204,33 +223,6 @@ impl Rewriter<'_, '_> {
             for block in stmt.blocks_mut() {
                 self.block(block);
             }
-        }
-    }
-
-    /// A copy as a loop: cells of one work-item do not lie side by side any more.
-    fn cell_by_cell(&mut self, stmt: &Stmt) -> Stmt {
-        let Stmt::Copy {
-            to,
-            to_index,
-            from,
-            from_index,
-            count,
-        } = stmt
-        else {
-            return stmt.clone();
-        };
-        let index = self.fresh.name("cell");
-        let at = Index::var(index.clone());
-        Stmt::For {
-            index,
-            width: Width::W64,
-            count: count.clone(),
-            mode: LoopMode::Seq,
-            body: vec![Stmt::Store {
-                buffer: to.clone(),
-                index: to_index + &at,
-                value: Expr::Load(from.clone(), from_index + &at),
-            }],
         }
     }
 }

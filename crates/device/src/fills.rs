@@ -6,7 +6,7 @@
 //! ```
 
 use almach_base::Name;
-use almach_imp::{Expr, Index, LoopMode, Stmt, Touched, Width};
+use almach_imp::{Index, LoopMode, Stmt, Touched};
 
 /// Fewer cells than this are not worth a kernel of their own.
 const FEW: i64 = 64;
@@ -22,28 +22,7 @@ pub(crate) fn in_parallel(stmt: &Stmt, fresh_index: impl FnOnce() -> Name) -> Op
 /// The same as a parallel loop, where that is one.
 pub(crate) fn at_once(stmt: &Stmt, fresh_index: impl FnOnce() -> Name) -> Option<Stmt> {
     match stmt {
-        Stmt::Copy {
-            to,
-            to_index,
-            from,
-            from_index,
-            count,
-        } if to != from => {
-            let index = fresh_index();
-            let at = Index::var(index.clone());
-            let body = vec![Stmt::Store {
-                buffer: to.clone(),
-                index: to_index + &at,
-                value: Expr::Load(from.clone(), from_index + &at),
-            }];
-            Some(Stmt::For {
-                index,
-                width: Width::W64,
-                count: count.clone(),
-                mode: LoopMode::Par,
-                body,
-            })
-        }
+        Stmt::Copy { to, from, .. } if to != from => stmt.cell_by_cell(LoopMode::Par, fresh_index),
         Stmt::For {
             index,
             width,

@@ -20,7 +20,8 @@
 //!   version for kernels ([`foreign`]).
 //! - Iterations that wait for earlier ones do so in phases ([`chains`]).
 //! - Memory of an iteration that is large, or whose size is not known to the compiler, is allocated for all iterations before the
-//!   kernel, cells of neighbours side by side ([`expand`]; DPIA, section 6.4).
+//!   kernel, cells of neighbours side by side ([`expand`]; DPIA, section 6.4), as many for each as the one with the most needs
+//!   ([`varying`]).
 //!
 //! Removes: nothing. Introduces: `kernel`, `fetch`, `attach`. Guarantees: rules IMP-21 to IMP-23, and the interpreter's that the host
 //! uses no cell that only the device has.
@@ -38,6 +39,7 @@ mod split;
 mod strips;
 mod substitute;
 mod tasks;
+mod varying;
 mod why;
 
 use almach_base::{Diagnostic, Name, Span, compiler_bug};

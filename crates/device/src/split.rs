@@ -1,7 +1,7 @@
 //! Blocks of the host, with kernels in them.
 
 use crate::chains::{cells_for, over_chunks, phases, rename, shared_buffers, without_waiting};
-use crate::expand::{Lanes, expand, expand_also};
+use crate::expand::{Lanes, Outside, expand, expand_also, varying_sizes};
 use crate::fills;
 use crate::fresh::Fresh;
 use crate::grids;
@@ -9,11 +9,12 @@ use crate::groups::{self, grouped};
 use crate::inline::inline;
 use crate::strips::in_strips;
 use crate::tasks::{Task, allocated, is_taskable, private_buffers};
+use crate::varying;
 use crate::why::{Why, has_threads, why_not};
 use crate::{Place, Placement, Unit, call_on_host};
 use almach_base::{Name, Span};
 use almach_imp::naturals::calls;
-use almach_imp::{Access, Argument, Expr, LoopMode, Proc, Stmt, Touched, Transfer, Width, is_column};
+use almach_imp::{Access, Argument, Expr, Index, LoopMode, Proc, Stmt, Touched, Transfer, Width, is_column};
 use almach_value::ScalarType;
 use std::collections::{BTreeMap, HashSet};
 
@@ -198,9 +199,11 @@ impl<'a> Splitter<'a> {
             });
             return;
         }
-        let lanes = Lanes { index, count };
         let expanded = match why_not(body, self.unit) {
-            None => expand(body, Some(lanes), &mut self.fresh),
+            None => {
+                self.alike(Lanes { index, count }, body, out);
+                expand(body, Some(Lanes { index, count }), &mut self.fresh)
+            }
             Some(why) => Err(why),
         };
         match expanded {
@@ -218,6 +221,49 @@ impl<'a> Splitter<'a> {
             }
             Err(why) => self.fetched(stmt, why, out),
         }
+    }
+
+    /// Gives all iterations as much memory as the one with the most needs, where sizes differ between them.
+    fn alike(&mut self, lanes: Lanes<'_>, body: &mut [Stmt], out: &mut Vec<Stmt>) {
+        let buffers = varying_sizes(body);
+        if buffers.is_empty() {
+            return;
+        }
+        let most = self.fresh.name("most");
+        let Some(search) = varying::search(lanes, body, &buffers, &most, &mut self.fresh) else {
+            return;
+        };
+        let cells = Outside {
+            name: most.clone(),
+            ty: ScalarType::I64,
+            size: Index::constant(buffers.len() as i64),
+            span: self.span,
+        };
+        out.extend(allocated(&cells, &mut self.fresh));
+        let cleared = (0..buffers.len() as i64).map(|at| Stmt::Store {
+            buffer: most.clone(),
+            index: Index::constant(at),
+            value: Expr::int(0),
+        });
+        out.push(Stmt::Kernel {
+            name: self.kernel_name(),
+            body: cleared.collect(),
+        });
+        self.parallel(&search, out);
+        let mut sizes = BTreeMap::new();
+        for (at, buffer) in buffers.into_iter().enumerate() {
+            let cell = Expr::Load(most.clone(), Index::constant(at as i64));
+            let read = self.read(&cell, ScalarType::I64, out);
+            let name = self.fresh.name(&format!("{buffer}_cells"));
+            sizes.insert(buffer, Index::var(name.clone()));
+            out.push(Stmt::Let {
+                name,
+                ty: ScalarType::I64,
+                value: read,
+            });
+        }
+        out.push(Stmt::Free(most));
+        varying::allocate(body, &sizes);
     }
 
     /// A chain in three phases; false where it has none.

@@ -126,6 +126,81 @@ proc main(n: i64, m: i64, out: write f32) {
     );
 }
 
+/// Sizes that differ between iterations, also of a loop inside: all have as much as the largest, which is found before.
+#[test]
+fn memory_that_varies_is_as_much_as_the_largest() {
+    let text = r#"
+proc main(n: i64, ns: read i64, out: write i64) {
+  par for i < n {
+    let m: i64 = ns[i]
+    check m >= 0i64 else E0806("negative size {}" 0:0-0, m)
+    var acc: i64 = 0i64
+    for j < m {
+      buffer row: i64
+      alloc row[i + j]
+      for k < i + j {
+        row[k] = {k + m}
+      }
+      for l < i + j {
+        acc = acc + row[l]
+      }
+      free row
+    }
+    out[i] = acc
+  }
+}
+"#;
+    let placed = placed(text);
+    let hosts = placed
+        .placements
+        .iter()
+        .filter(|one| matches!(one.place, Place::Host(_)));
+    assert_eq!(hosts.count(), 0, "{}", placed.imp.program());
+    let text = placed.imp.program().to_string();
+    assert!(text.contains("{n*row_cells}"), "{text}");
+    let numbers = |values: &[i64]| -> Vec<Option<Scalar>> {
+        values.iter().map(|value| Some(Scalar::I64(*value))).collect()
+    };
+    let arguments = vec![
+        Passed::Value(Scalar::I64(4)),
+        Passed::Buffer(numbers(&[2, 0, 3, 1])),
+        Passed::Buffer(vec![None; 4]),
+    ];
+    let mut results = run(&placed.imp, "main", arguments).unwrap();
+    assert_eq!(results.pop(), Some(Passed::Buffer(numbers(&[2, 0, 37, 6]))));
+}
+
+/// What an iteration writes itself is not known before it runs.
+#[test]
+fn a_size_that_an_iteration_makes_is_the_hosts() {
+    let text = "
+proc main(n: i64, out: write i64) {
+  par for i < n {
+    buffer few: i64
+    alloc few[2]
+    few[0] = {i}
+    let m: i64 = few[0]
+    buffer row: i64
+    alloc row[m]
+    for k < m {
+      row[k] = {k}
+    }
+    out[i] = select(m < 1i64, 0i64, row[m - 1])
+    free row
+    free few
+  }
+}
+";
+    let placed = placed(text);
+    let varies =
+        |place: &Place| matches!(place, Place::Host(why) if why.to_string().contains("size of its own"));
+    assert!(
+        placed.placements.iter().any(|one| varies(&one.place)),
+        "{}",
+        placed.imp.program()
+    );
+}
+
 #[test]
 fn chains_run_in_phases() {
     becomes(

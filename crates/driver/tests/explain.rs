@@ -171,7 +171,7 @@ entry twice [n] (xs: [n]i64): []i64 =
             a with [1:n] = a[0:n - 1]
               copied: n - 1 elements are copied from `a` to `out`
             entry twice [n] (xs: [n]i64): []i64 =
-              copied: n elements are copied from `a` to `out`: the translation's own, the memory plan has none here; the translation follows the memory plan through operations, loops and branches, not through calls that give arrays, nor into jagged arrays and sums; an array that is made where it is used last is built in place
+              copied: n elements are copied from `a` to `out`: the translation's own, the memory plan has none here; the translation follows the memory plan through operations, loops and branches, not through calls whose results have sizes of their own, nor into jagged arrays and sums; an array that is made where it is used last is built in place
             scan (+) 0 xs
               strategy: `scan` runs at level `seq`: all threads have other work here
             scan (+) 0 xs

@@ -10,7 +10,7 @@ use almach_core::check::Checked;
 use almach_core::{Program, Size, Var};
 use almach_corpus::{STACK_BYTES, name_of, root};
 use almach_driver::back::{self, Machine};
-use almach_mem::check::{check, races};
+use almach_mem::check::{check, check_final};
 use almach_mem::heap::{Heap, Validity};
 use almach_mem::{Annotated, Memory, Storage, annotated_to_string, introduce, parse_annotated};
 use almach_mem::{passes, plan};
@@ -90,7 +90,7 @@ impl Tally {
         if each == Each::Program && program.memory != introduced {
             self.add(&format!("{what} after all passes"), &program);
         }
-        if let Err(broken) = races(&program) {
+        if let Err(broken) = check_final(&program) {
             self.invalid
                 .push(format!("{what}: {}: {}", broken.rule, broken.message));
         }

@@ -449,6 +449,33 @@ impl Argument {
 }
 
 impl Stmt {
+    /// A copy as a loop over its cells, for cells that do not lie side by side, or that others move as well. None where it is no copy.
+    pub fn cell_by_cell(&self, mode: LoopMode, fresh_index: impl FnOnce() -> Name) -> Option<Stmt> {
+        let Stmt::Copy {
+            to,
+            to_index,
+            from,
+            from_index,
+            count,
+        } = self
+        else {
+            return None;
+        };
+        let index = fresh_index();
+        let at = Index::var(index.clone());
+        Some(Stmt::For {
+            index,
+            width: Width::W64,
+            count: count.clone(),
+            mode,
+            body: vec![Stmt::Store {
+                buffer: to.clone(),
+                index: to_index + &at,
+                value: Expr::Load(from.clone(), from_index + &at),
+            }],
+        })
+    }
+
     /// The expressions of this statement, not those of the blocks in it.
     pub fn for_each_expr(&self, visit: &mut impl FnMut(&Expr)) {
         match self {

@@ -30,6 +30,7 @@ mod take_over;
 mod tidy;
 mod turns;
 mod unchecked;
+mod whole_copies;
 mod widths;
 
 use almach_base::{Diagnostic, Name, Span};
@@ -164,6 +165,7 @@ fn lower_entries(program: &Program, names: &[&str]) -> Lowering<Lowered> {
         scalars::scalars(proc);
     }
     hand_over::hand_over(&mut procs);
+    whole_copies::whole_copies(&mut procs);
     let mut borrowed = procs.clone();
     borrow::borrow(&mut borrowed);
     take_over::take_over(&mut borrowed);

@@ -15,22 +15,22 @@
 //! | MEM-09 | two elements of an array that a statement makes provably have different cells |
 //! | MEM-10 | what different iterations of a parallel operation make in one block is provably disjoint |
 //! | MEM-11 | of a final plan: what an iteration of a parallel operation writes, no other one reads or writes ([`races`]) |
-//!
-//! That no array is overwritten while somebody needs it is the business of each pass, by proofs of `almach_lmad`, and is tested
-//! by the heap semantics.
+//! | MEM-12 | of a final plan: no array is overwritten while it is needed, nor by the statement that reads it ([`overwrites`]) |
 
+mod across;
 mod arrays;
 mod change;
 mod heads;
+mod overwrites;
 mod races;
 
 pub use change::Changes;
-pub use races::races;
 
 use arrays::Scope;
 
 use crate::derive::{Derived, derive};
-use crate::index::count;
+use crate::draft::Draft;
+use crate::index::{Index, count};
 use crate::introduce::same_cells;
 use crate::ir::{Annotated, Home, Kind, Memory, Storage, key};
 use crate::leaves::{Leaf, leaves};
@@ -58,6 +58,7 @@ pub enum Rule {
     Injective,
     Races,
     Iterations,
+    Overwrites,
 }
 
 impl fmt::Display for Rule {
@@ -95,6 +96,16 @@ fn broken<T>(rule: Rule, message: impl Into<String>) -> Checked<T> {
 /// Checks memory. The program itself is Core's checker's.
 pub fn check(program: &Annotated) -> Checked<()> {
     check_memory(&program.core, &program.memory)
+}
+
+/// Checks a final plan as a whole: that iterations stay apart, and that nothing is overwritten while it is needed. The proofs are made
+/// anew; what passes proved is not asked for.
+pub fn check_final(program: &Annotated) -> Checked<()> {
+    let mut index = Index::new(&program.core);
+    index.count_iterations(&program.memory);
+    let draft = Draft::new(&index, program.memory.clone());
+    races::races(&draft)?;
+    overwrites::overwrites(&draft)
 }
 
 /// As [`check`], for memory that is not yet beside its program.

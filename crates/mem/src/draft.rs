@@ -5,6 +5,8 @@
 //! reads from it by looking them up.
 
 mod aliases;
+mod meetings;
+mod reads;
 
 use crate::derive::{Derived, derive};
 use crate::index::{Index, Moment, StmtInfo};

@@ -245,7 +245,8 @@ impl<'p> Run<'p> {
                 cells,
             } in allocs
             {
-                let cells = self.size(cells)?;
+                // What divides by zero has no cells; the statement says what is wrong.
+                let cells = self.size(cells).unwrap_or(0);
                 let label = self.allocate(block, *element, cells)?;
                 self.labels.insert(block.clone(), label);
             }
@@ -277,8 +278,10 @@ impl<'p> Run<'p> {
             } => {
                 let sizes: Ran<Vec<i64>> = context.iter().map(|atom| self.integer(atom)).collect();
                 let args: Ran<Vec<Item>> = args.iter().map(|atom| self.atom(atom)).collect();
-                let (sizes, results) = self.call(*function, &sizes?, args?)?;
-                self.called(stmt, &sizes, results)
+                let (args, before) = (args?, self.heap.len());
+                self.apart_from_results(stmt, &args)?;
+                let (sizes, results) = self.call(*function, &sizes?, args)?;
+                self.called(stmt, &sizes, results, before)
             }
             Exp::Op(op) if !op.functions.is_empty() && !leaf::runs_whole(op) => self.operation(stmt, op),
             _ => self.first_order(stmt),

@@ -165,6 +165,11 @@ impl Introduce {
                 self.branches(stmt, &bodies);
             }
             Exp::Loop(looped) => self.looped(stmt, looped),
+            // A function writes where its caller says, where the caller knows how much that is.
+            Exp::Call { .. } if stmt.pattern.context.is_empty() => {
+                self.bind_pattern(stmt);
+                self.manifest(stmt);
+            }
             Exp::Call { .. } | Exp::Foreign { .. } => {
                 self.bind_pattern(stmt);
                 self.made_by_statement(stmt);

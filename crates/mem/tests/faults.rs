@@ -6,7 +6,7 @@
 use almach_base::FileId;
 use almach_core::check::check as check_core;
 use almach_core::parse::parse_program;
-use almach_mem::check::{check, races};
+use almach_mem::check::{check, check_final};
 use almach_mem::heap::{Heap, Validity};
 use almach_mem::{Annotated, annotated_to_string, introduce, parse_annotated};
 use almach_value::{ArrayValue, Buffer, Scalar, Value};
@@ -27,7 +27,7 @@ fn broken(text: &str, changes: &[(&str, &str)]) -> Annotated {
 
 /// The first rule that a plan breaks.
 fn rule(program: &Annotated) -> Option<String> {
-    let found = check(program).and_then(|()| races(program));
+    let found = check(program).and_then(|()| check_final(program));
     found.err().map(|broken| broken.rule.to_string())
 }
 
@@ -142,14 +142,97 @@ fun live {n} (k: i64, xs: [n]i64): i64 =
 entry main = live (k: i64, xs: [n]i64): i64
 ";
 
-/// Rules look at places, not at times: blocks that are merged while both are needed are for the heap to find.
+/// Blocks that are merged while both are needed: caught by the rule, and by the heap.
 #[test]
-fn a_merge_past_a_live_read_is_caught_by_the_heap() {
+fn a_merge_past_a_live_read_is_caught() {
     let text = planned(LIVE);
-    let right = broken(&text, &[]);
-    let validity = Heap::new(&right).unwrap().validity("main", numbers(), 1000);
-    assert!(matches!(validity, Validity::Valid(_)), "{validity:?}");
-    let program = broken(&text, &[("@ b_mem", "@ a_mem")]);
-    let validity = Heap::new(&program).unwrap().validity("main", numbers(), 1000);
-    assert!(matches!(validity, Validity::Invalid(_)), "{validity:?}");
+    let changes = [("@ b_mem", "@ a_mem")];
+    breaks("MEM-12", &text, &changes);
+    is_invalid(&text, &changes);
+}
+
+/// A plan whose value the heap finds wrong, or whose run it stops.
+#[track_caller]
+fn is_invalid(text: &str, changes: &[(&str, &str)]) {
+    let validity = |program: &Annotated| Heap::new(program).unwrap().validity("main", numbers(), 1000);
+    let right = validity(&broken(text, &[]));
+    assert!(matches!(right, Validity::Valid(_)), "{right:?}");
+    let wrong = validity(&broken(text, changes));
+    assert!(matches!(wrong, Validity::Invalid(_)), "{wrong:?}");
+}
+
+/// `a`, and then what `statement` makes of it, of which `then` is the value.
+fn after_a(statement: &str, then: &str) -> String {
+    planned(&format!(
+        "
+fun after {{n}} (k: i64, xs: [n]i64): i64 =
+  let a: [n]i64 = scan@seq (\\(x: i64, y: i64): i64 -> let s: i64 = x + y in s) 0i64 xs
+  {statement}
+  {then}
+entry main = after (k: i64, xs: [n]i64): i64
+"
+    ))
+}
+
+const SUM_OF_B: &str = "let t: i64 = reduceSeq (\\(x: i64, y: i64): i64 -> let s: i64 = x + y in s) k b
+  in t";
+const B_AND_A: &str = "let u: i64 = a[k]
+  let v: i64 = b[k]
+  let t: i64 = u + v
+  in t";
+
+/// A statement that reads cells after it has overwritten them.
+#[test]
+fn a_statement_that_reads_what_it_overwrites_is_caught() {
+    let in_a = [("@ b_mem", "@ a_mem")];
+    let scan = "let b: [n]i64 = scan@seq (\\(x: i64, y: i64): i64 -> let s: i64 = x + y in s) 0i64 a";
+    breaks("MEM-12", &after_a(scan, SUM_OF_B), &in_a);
+    let backwards = "let r: [n]i64 = reverse a
+  let b: [n]i64 = map@seq (\\(x: i64): i64 -> let y: i64 = x * 3i64 in y) r";
+    breaks("MEM-12", &after_a(backwards, SUM_OF_B), &in_a);
+    is_invalid(&after_a(backwards, SUM_OF_B), &in_a);
+    let at_once = backwards.replace("map@seq", "map@par");
+    breaks("MEM-11", &after_a(&at_once, SUM_OF_B), &in_a);
+    let view = "let r: [n]i64 = rotate k a
+  let b: [n]i64 = map@seq (\\(x: i64): i64 -> let y: i64 = x * 3i64 in y) r";
+    breaks("MEM-12", &after_a(view, SUM_OF_B), &in_a);
+    let first = "let b: [n]i64 = map@seq (\\(x: i64): i64 -> let f: i64 = a[k] let y: i64 = x * f in y) a";
+    breaks("MEM-12", &after_a(first, SUM_OF_B), &in_a);
+    is_invalid(&after_a(first, SUM_OF_B), &in_a);
+    // Each element is read before it is overwritten.
+    let each = "let b: [n]i64 = map@seq (\\(x: i64): i64 -> let y: i64 = x * 3i64 in y) a";
+    assert_eq!(rule(&broken(&after_a(each, SUM_OF_B), &in_a)), None);
+    // But not where the old ones are needed later.
+    breaks("MEM-12", &after_a(each, B_AND_A), &in_a);
+    is_invalid(&after_a(each, B_AND_A), &in_a);
+}
+
+/// An update in place, of something that is read later: only of the cells that it leaves alone.
+#[test]
+fn an_update_past_a_live_read_is_caught() {
+    let update = "let b: [n]i64 = a with [k] = 7i64";
+    let in_a = [("@ b_mem", "@ a_mem")];
+    let text = after_a(update, B_AND_A);
+    breaks("MEM-12", &text, &in_a);
+    is_invalid(&text, &in_a);
+    let others = B_AND_A.replace("a[k]", "a[l]");
+    let text = after_a(&format!("let l: i64 = k + 1i64\n  {update}"), &others);
+    assert_eq!(rule(&broken(&text, &in_a)), None);
+}
+
+/// What an update leaves as it is must still be there: something else, which starts where the new part does, is written before.
+#[test]
+fn a_write_over_what_an_update_leaves_is_caught() {
+    let text = after_a(
+        "let c: [n]i64 = map@seq (\\(x: i64): i64 -> let y: i64 = x * 3i64 in y) xs
+  let q: [1]i64 = slice xs[0i64:1i64:1i64]
+  let p: [1]i64 = map@seq (\\(x: i64): i64 -> let y: i64 = x * 5i64 in y) q
+  let b: [n]i64 = a with [0i64:1i64:1i64] = p",
+        SUM_OF_B,
+    );
+    let in_a = [("@ b_mem", "@ a_mem")];
+    assert_eq!(rule(&broken(&text, &in_a)), None);
+    let over = [("@ b_mem", "@ a_mem"), ("@ c_mem", "@ a_mem")];
+    breaks("MEM-12", &text, &over);
+    is_invalid(&text, &over);
 }

@@ -113,7 +113,7 @@ impl Walk<'_> {
             );
         }
         match self.branches {
-            0 => "the translation follows the memory plan through operations, loops and branches, not through calls that give arrays, nor \
+            0 => "the translation follows the memory plan through operations, loops and branches, not through calls whose results have sizes of their own, nor \
                   into jagged arrays and sums; an array that is made where it is used last is built in place"
                 .to_owned(),
             _ => format!(

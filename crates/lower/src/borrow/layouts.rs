@@ -23,7 +23,7 @@ use crate::moves::{Turn, moves};
 use crate::slots::Slots;
 use almach_base::Name;
 use almach_imp::facts::Facts;
-use almach_imp::{Argument, Expr, Index, LoopMode, Stmt, Width};
+use almach_imp::{Argument, Expr, Index, LoopMode, Stmt};
 use almach_value::{BinOp, Scalar, ScalarType};
 use std::collections::{HashMap, HashSet};
 
@@ -325,29 +325,7 @@ impl Reader<'_> {
 
     /// A copy of cells that are one behind the other no more.
     fn moved(&mut self, copy: &Stmt) -> Option<Stmt> {
-        let Stmt::Copy {
-            to,
-            to_index,
-            from,
-            from_index,
-            count,
-        } = copy
-        else {
-            return None;
-        };
-        let index = self.pass.fresh("cell");
-        let cell = Index::var(index.clone());
-        let mut moved = Stmt::For {
-            index,
-            width: Width::W64,
-            count: count.clone(),
-            mode: LoopMode::Seq,
-            body: vec![Stmt::Store {
-                buffer: to.clone(),
-                index: to_index + &cell,
-                value: Expr::Load(from.clone(), from_index + &cell),
-            }],
-        };
+        let mut moved = copy.cell_by_cell(LoopMode::Seq, || self.pass.fresh("cell"))?;
         self.stmt(&mut moved)?;
         Some(moved)
     }

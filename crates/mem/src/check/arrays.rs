@@ -102,10 +102,7 @@ pub(super) trait Scope {
                 ),
             };
         }
-        if matches!(
-            &stmt.exp,
-            Exp::If { .. } | Exp::Case { .. } | Exp::Loop(_) | Exp::Call { .. }
-        ) {
+        if matches!(&stmt.exp, Exp::If { .. } | Exp::Case { .. } | Exp::Loop(_)) {
             return Ok(());
         }
         for value in &stmt.pattern.values {

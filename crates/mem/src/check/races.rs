@@ -2,53 +2,44 @@
 //!
 //! This looks at a whole plan, once it is final; the other rules look at one statement after another, after every pass. An iteration
 //! writes what statements inside it make in blocks from outside, and its own element of the result. It reads its own elements of the
-//! operands, and any part of what is used inside it. What has no descriptor counts as touching its whole block. Blocks that
-//! statements hand on are told apart by name here: that two names are not one block while both are used is the passes' proof.
+//! operands, and any part of what is used inside it. What has no descriptor counts as touching its whole block.
+//!
+//! Iterations of a `map` that runs in order are looked at as well, for MEM-12: none may write what another one reads that is from
+//! outside, nor the elements that others have made. What they write and read one after another, in the same cells, is their own.
 
+use super::across::Across;
 use super::{Broken, Checked, Rule};
 use crate::draft::Draft;
 use crate::index::{BodyInfo, BodyKind, Index, StmtInfo, count};
-use crate::ir::{Annotated, Home, Memory, Storage, key};
-use almach_core::{Atom, Exp, LoopForm, Op, Size, Stmt, Var};
-use almach_lmad::{Lmad, Range, iterations_disjoint};
+use crate::introduce::same_cells;
+use crate::ir::{Home, Memory, Storage, key};
+use almach_core::{Atom, Exp, Op, Size, Stmt, Var};
+use almach_lmad::Lmad;
 use almach_prim::{Level, Prim};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
-/// Whether no two iterations of a parallel operation meet.
-pub fn races(program: &Annotated) -> Checked<()> {
-    let mut index = Index::new(&program.core);
-    index.count_iterations(&program.memory);
-    let draft = Draft::new(&index, program.memory.clone());
+/// Whether no two iterations of a `map` meet.
+pub(super) fn races(draft: &Draft<'_, '_>) -> Checked<()> {
+    let index = draft.index();
     for info in &index.stmts {
-        let Some((op, counter)) = parallel(info.stmt, &draft) else {
-            continue;
-        };
-        let bodies = index.bodies_of(info).iter();
-        let mut bodies = bodies.filter_map(|body| index.bodies.get(body.0));
-        let body = bodies.find(|body| body.kind == BodyKind::Lambda);
-        let (Some(body), Some(count)) = (body, count(op, &index.env)) else {
-            continue;
-        };
-        let operation = Operation {
-            index: &index,
-            memory: &draft,
-            op,
-            info,
-            body,
-            counter,
-            count,
-        };
-        operation.check()?;
+        if let Some(operation) = Operation::of(draft, info) {
+            operation.check()?;
+        }
     }
     Ok(())
 }
 
-fn parallel<'a>(stmt: &'a Stmt, memory: &Memory) -> Option<(&'a Op, Var)> {
+/// Whether this rule looks at the iterations of a statement.
+pub(super) fn is_seen(draft: &Draft<'_, '_>, info: &StmtInfo<'_>) -> bool {
+    counted_map(info.stmt, draft).is_some_and(|(op, _)| count(op, &draft.index().env).is_some())
+}
+
+fn counted_map<'a>(stmt: &'a Stmt, memory: &Memory) -> Option<(&'a Op, Var)> {
     let Exp::Op(op) = &stmt.exp else {
         return None;
     };
     let counter = key(stmt).and_then(|key| memory.heads.get(key))?.index.clone()?;
-    (op.prim == Prim::Map && op.annotation.level != Some(Level::Seq)).then_some((op, counter))
+    (op.prim == Prim::Map).then_some((op, counter))
 }
 
 /// Cells that an iteration touches.
@@ -57,6 +48,8 @@ struct Access {
     block: Var,
     /// None: any cell of the block.
     lmad: Option<Lmad<Var>>,
+    /// The one cell of these that is read, where it is one. Sometimes more is known of all of them.
+    cell: Option<Lmad<Var>>,
 }
 
 struct Operation<'a, 'p> {
@@ -66,16 +59,47 @@ struct Operation<'a, 'p> {
     info: &'a StmtInfo<'p>,
     body: &'a BodyInfo<'p>,
     counter: Var,
-    count: Size,
+    across: Across<'a, 'p>,
 }
 
-impl Operation<'_, '_> {
+impl<'a, 'p> Operation<'a, 'p> {
+    fn of(memory: &'a Draft<'a, 'p>, info: &'a StmtInfo<'p>) -> Option<Operation<'a, 'p>> {
+        let index = memory.index();
+        let (op, counter) = counted_map(info.stmt, memory)?;
+        let bodies = index.bodies_of(info).iter();
+        let mut bodies = bodies.filter_map(|body| index.bodies.get(body.0));
+        let body = bodies.find(|body| body.kind == BodyKind::Lambda)?;
+        let count = count(op, &index.env)?;
+        Some(Operation {
+            index,
+            memory,
+            op,
+            info,
+            body,
+            counter: counter.clone(),
+            across: Across {
+                memory,
+                inside: (info.start, body.end),
+                counted: Some((counter, count)),
+                around: info.body,
+            },
+        })
+    }
+
     fn check(&self) -> Checked<()> {
-        let writes = self.writes();
+        let elements = self.elements();
+        let writes: Vec<Access> = self.elements().into_iter().chain(self.inside()).collect();
         let written: BTreeSet<&Var> = writes.iter().map(|access| &access.block).collect();
         let reads = self.reads(&written);
+        let is_in_order = self.op.annotation.level == Some(Level::Seq);
         for write in &writes {
-            let others = writes.iter().chain(&reads);
+            // Two elements of the result have different cells (MEM-09).
+            let is_element = elements.iter().any(|element| self.are_the_same(element, write));
+            let others = match is_in_order {
+                true if is_element => [].iter().chain(&reads),
+                true => elements.iter().chain(&reads),
+                false => writes.iter().chain(&reads),
+            };
             for other in others.filter(|other| other.block == write.block) {
                 if !self.apart(write, other) {
                     let message = format!(
@@ -83,7 +107,10 @@ impl Operation<'_, '_> {
                         write.var, write.block, other.var
                     );
                     return Err(Broken {
-                        rule: Rule::Iterations,
+                        rule: match self.op.annotation.level {
+                            Some(Level::Seq) => Rule::Overwrites,
+                            _ => Rule::Iterations,
+                        },
                         message,
                         span: self.info.stmt.span,
                     });
@@ -93,14 +120,10 @@ impl Operation<'_, '_> {
         Ok(())
     }
 
-    fn is_inside(&self, moment: usize) -> bool {
-        moment > self.info.start && moment <= self.body.end
-    }
-
     /// Blocks that iterations share.
     fn is_shared(&self, block: &Var) -> bool {
         let bound = self.memory.bound(block);
-        bound.is_none_or(|moment| !self.is_inside(moment))
+        bound.is_none_or(|moment| !self.across.is_inside(moment))
     }
 
     fn element(&self, var: &Var, home: &Home) -> Access {
@@ -108,16 +131,31 @@ impl Operation<'_, '_> {
             var: var.clone(),
             block: home.block.clone(),
             lmad: home.lmad.index(&Size::var(self.counter.clone())),
+            cell: None,
         }
     }
 
-    fn writes(&self) -> Vec<Access> {
+    fn are_the_same(&self, a: &Access, b: &Access) -> bool {
+        let same = |(a, b): (&Lmad<Var>, &Lmad<Var>)| {
+            same_cells(&self.index.normalised(a), &self.index.normalised(b))
+        };
+        a.block == b.block && a.lmad.as_ref().zip(b.lmad.as_ref()).is_some_and(same)
+    }
+
+    /// What an iteration gives.
+    fn elements(&self) -> Vec<Access> {
         let mut out = Vec::new();
         for value in &self.info.stmt.pattern.values {
             let homes = self.memory.storage.get(&value.var).into_iter().flatten();
             let homes = homes.filter_map(Storage::home);
             out.extend(homes.map(|home| self.element(&value.var, home)));
         }
+        out
+    }
+
+    /// What statements inside an iteration write that others can see.
+    fn inside(&self) -> Vec<Access> {
+        let mut out = Vec::new();
         let inside = self.index.stmts_between(self.info.start, self.body.end).iter();
         for info in inside.filter(|info| self.makes(info)) {
             for value in &info.stmt.pattern.values {
@@ -128,6 +166,7 @@ impl Operation<'_, '_> {
                             var: value.var.clone(),
                             block: home.block.clone(),
                             lmad: Some(home.lmad.clone()),
+                            cell: None,
                         });
                     }
                 }
@@ -156,102 +195,53 @@ impl Operation<'_, '_> {
         }
         for block in written {
             for var in self.memory.readers([*block]) {
-                let mut uses = self.index.uses.get(&var).into_iter().flatten();
-                if !uses.any(|at| self.is_inside(*at)) {
-                    continue;
-                }
-                let homes = self.memory.storage.get(&var).into_iter().flatten();
-                let here = homes
-                    .filter_map(Storage::home)
-                    .filter(|home| home.block == **block);
-                let mut lmads: Vec<_> = here.map(|home| Some(home.lmad.clone())).collect();
-                if lmads.is_empty() {
-                    lmads.push(None);
-                }
-                out.extend(lmads.into_iter().map(|lmad| Access {
-                    var: var.clone(),
-                    block: (*block).clone(),
-                    lmad,
-                }));
+                out.extend(self.reads_of(&var, block));
             }
         }
         out
     }
 
+    /// What is read of a variable whose elements are in a block: inside an iteration; or, of a view, also as an operand.
+    fn reads_of(&self, var: &Var, block: &Var) -> Vec<Access> {
+        let uses = self.index.uses.get(var).into_iter().flatten();
+        let mut inside: Vec<usize> = uses.copied().filter(|at| self.across.is_inside(*at)).collect();
+        let bound = self.index.bound.get(var).copied().unwrap_or(0);
+        if self.op.annotation.level == Some(Level::Seq) && self.across.is_inside(bound) {
+            inside.clear();
+        }
+        let storage = self.memory.storage.get(var).into_iter().flatten();
+        let homes = storage
+            .filter_map(Storage::home)
+            .filter(|home| home.block == *block);
+        let homes: Vec<&Home> = homes.collect();
+        let access = |lmad: Option<Lmad<Var>>, cell: Option<Lmad<Var>>| Access {
+            var: var.clone(),
+            block: block.clone(),
+            lmad,
+            cell,
+        };
+        if homes.is_empty() {
+            let taken = (self.op.args.iter()).any(|arg| matches!(arg, Atom::Var(used) if used == var));
+            let read = taken || !inside.is_empty();
+            return read.then(|| access(None, None)).into_iter().collect();
+        }
+        let read = inside.iter().filter(|at| !self.memory.is_derivation(**at));
+        let accesses = read.flat_map(|at| {
+            let accesses = homes.iter().map(|home| {
+                let cell = self.memory.element_read(*at, &home.lmad);
+                access(Some(home.lmad.clone()), cell)
+            });
+            accesses.collect::<Vec<_>>()
+        });
+        accesses.collect()
+    }
+
     /// Whether what one iteration writes is not what another one touches.
     fn apart(&self, write: &Access, other: &Access) -> bool {
-        let (Some(write), Some(other)) = (&write.lmad, &other.lmad) else {
+        let Some(write) = &write.lmad else {
             return false;
         };
-        let (write, other) = (self.index.normalised(write), self.index.normalised(other));
-        // What is bound inside an iteration is another one's in another iteration.
-        let mut known = self.index.known.clone();
-        let mut renamed: HashMap<Var, Var> = HashMap::new();
-        let mut next = self.memory.next_var + 1;
-        for var in parts(&write).chain(parts(&other)).flat_map(Size::free_vars) {
-            let own = self.memory.when(var).is_some_and(|moment| self.is_inside(moment));
-            if own && !renamed.contains_key(var) {
-                let range = self.range_of(var);
-                let new = Var {
-                    id: next,
-                    name: var.name.clone(),
-                };
-                next += 1;
-                known.set(var.clone(), range.clone());
-                known.set(new.clone(), range);
-                renamed.insert(var.clone(), new);
-            }
-        }
-        let other = other.substitute(|var| renamed.get(var).map(|new| Size::var(new.clone())));
-        let later = Var {
-            id: self.memory.next_var,
-            name: "later".into(),
-        };
-        let count = self.index.env.normalise_size(&self.count);
-        let range = Range::below(&count);
-        known.assume_nonneg(&count - &Size::one());
-        for count in self.counts_around() {
-            known.assume_nonneg(count - Size::one());
-        }
-        iterations_disjoint(&self.counter, &range, &later, (&write, &other), &known).is_disjoint()
+        let mut others = other.lmad.iter().chain(&other.cell);
+        others.any(|other| self.across.apart(write, other))
     }
-
-    /// How many iterations the operations and loops around have: one at least, or this one would not run.
-    fn counts_around(&self) -> Vec<Size> {
-        let bodies = self.index.around(self.info.body).into_iter();
-        let around = bodies.filter_map(|body| self.index.bodies.get(body.0)?.around);
-        let stmts = around.filter_map(|at| self.index.stmts.get(at));
-        let counts = stmts.filter_map(|info| match &info.stmt.exp {
-            Exp::Op(op) => count(op, &self.index.env),
-            Exp::Loop(looped) => match &looped.form {
-                LoopForm::For { bound, .. } => self.index.env.size(bound).ok(),
-                LoopForm::While(_) => None,
-            },
-            _ => None,
-        });
-        counts
-            .map(|count| self.index.env.normalise_size(&count))
-            .collect()
-    }
-
-    /// What is known of a number from inside, whichever iteration it is of.
-    fn range_of(&self, var: &Var) -> Range<Var> {
-        let outside = |size: &Size| {
-            let mut vars = size.free_vars();
-            vars.all(|var| {
-                let moment = self.memory.when(var);
-                *var != self.counter && moment.is_none_or(|moment| !self.is_inside(moment))
-            })
-        };
-        let known = self.index.known.range(var);
-        Range {
-            lower: known.lower.clone().filter(outside),
-            upper: known.upper.clone().filter(outside),
-        }
-    }
-}
-
-fn parts(lmad: &Lmad<Var>) -> impl Iterator<Item = &Size> {
-    let dims = lmad.dims.iter().flat_map(|dim| [&dim.length, &dim.stride]);
-    dims.chain([&lmad.offset])
 }

@@ -234,17 +234,55 @@ impl Run<'_> {
         Ok((item, blocks))
     }
 
-    pub(super) fn called(&mut self, stmt: &Stmt, sizes: &[i64], results: Results) -> Ran<()> {
+    /// `before` is how many blocks there were.
+    pub(super) fn called(&mut self, stmt: &Stmt, sizes: &[i64], results: Results, before: usize) -> Ran<()> {
         self.bind_context(&stmt.pattern.context, sizes);
         let blocks: Vec<usize> = results
             .iter()
             .flat_map(|(_, blocks)| blocks.iter().copied())
             .collect();
-        for (item, block) in self.items(stmt).iter().zip(blocks) {
-            self.bind(&item.var, Bound::Block(block));
+        let items = self.items(stmt);
+        let copied = self.account.copied;
+        for (item, block) in items.iter().zip(&blocks) {
+            self.bind(&item.var, Bound::Block(*block));
         }
         let values = results.into_iter().map(|(item, _)| item).collect();
-        self.bind_values(stmt, values)
+        self.bind_values(stmt, values)?;
+        // What the function made for its results was the caller's memory.
+        if items.is_empty() {
+            self.account.copied = copied;
+            for block in blocks.into_iter().filter(|block| *block >= before) {
+                let cells = self.heap.get(block).map_or(0, |block| block.cells.len());
+                self.account.allocations = self.account.allocations.saturating_sub(1);
+                self.account.cells = self.account.cells.saturating_sub(cells as u64);
+            }
+        }
+        Ok(())
+    }
+
+    /// A function writes its results while it may still read its arguments: the two are apart.
+    pub(super) fn apart_from_results(&mut self, stmt: &Stmt, args: &[Item]) -> Ran<()> {
+        let own: Vec<_> = self.items(stmt).into_iter().map(|item| item.var).collect();
+        let mut places = Vec::new();
+        for value in &stmt.pattern.values {
+            for home in self.storage(&value.var).iter().filter_map(Storage::home) {
+                if !own.contains(&home.block) {
+                    places.extend(self.place(home).ok());
+                }
+            }
+        }
+        let mut meets = false;
+        for arg in args {
+            arg.for_each_leaf(&mut |leaf| {
+                if let Stored::Placed(from) = leaf {
+                    meets |= places.iter().any(|to| super::overlap(from, to));
+                }
+            });
+        }
+        match meets {
+            true => fault("a function writes its result where an argument is"),
+            false => Ok(()),
+        }
     }
 
     /// An argument is passed where it is if the parameter can be there, else in a block of its own.

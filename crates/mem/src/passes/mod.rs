@@ -18,7 +18,7 @@ pub use obstacle::Obstacle;
 pub use settle::settle;
 pub use short_circuit::short_circuit;
 
-use crate::check::{check, races};
+use crate::check::{check, check_final};
 use crate::ir::Annotated;
 use almach_base::{Diagnostic, Span};
 use almach_core::Var;
@@ -108,7 +108,7 @@ pub const STANDARD: &[Pass] = &[
     },
 ];
 
-/// Runs passes, checking after each. A final plan whose iterations are not proved to stay apart is not used: then nothing is shared.
+/// Runs passes, checking after each. A final plan that is not proved right as a whole is not used: then nothing is shared.
 pub fn run(program: Annotated, passes: &[Pass], log: &mut Log) -> Result<Annotated, Box<Diagnostic>> {
     let introduced = program.memory.clone();
     let mut program = program;
@@ -116,7 +116,7 @@ pub fn run(program: Annotated, passes: &[Pass], log: &mut Log) -> Result<Annotat
         program = (pass.run)(program, log);
         check(&program).map_err(|broken| Box::new(broken.diagnostic(pass.name)))?;
     }
-    match races(&program) {
+    match check_final(&program) {
         Ok(()) => Ok(program),
         Err(_) => Ok(Annotated {
             memory: introduced,

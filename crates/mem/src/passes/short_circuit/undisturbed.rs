@@ -71,7 +71,7 @@ impl<'p> Between<'_, '_, 'p> {
         let made = bound > self.making.start && bound <= self.end;
         let uses = index.uses.get(var).into_iter().flatten().copied();
         let read: Vec<Moment> = uses
-            .filter(|at| *at > self.making.start && *at <= self.end && !self.is_derivation(*at))
+            .filter(|at| *at > self.making.start && *at <= self.end && !self.draft.is_derivation(*at))
             .collect();
         if self.overwritten.contains(var) || (!made && read.is_empty()) {
             return Ok(());
@@ -90,7 +90,10 @@ impl<'p> Between<'_, '_, 'p> {
                     // What is made in between is written, and so all of it counts.
                     let elements: Option<Vec<Lmad<Var>>> = match made {
                         true => None,
-                        false => read.iter().map(|at| self.element_read(*at, &home.lmad)).collect(),
+                        false => read
+                            .iter()
+                            .map(|at| self.draft.element_read(*at, &home.lmad))
+                            .collect(),
                     };
                     let one_by_one = elements.and_then(|elements| {
                         let proofs = elements.iter().map(|cell| self.apart(var, cell).ok());
@@ -137,38 +140,6 @@ impl<'p> Between<'_, '_, 'p> {
                 var.name
             )),
         }
-    }
-
-    /// The statement that takes something directly at a moment.
-    fn taker(&self, at: Moment) -> Option<&StmtInfo<'p>> {
-        self.index.taker(at)
-    }
-
-    /// Whether a use only says where another array is: that one's uses count.
-    fn is_derivation(&self, at: Moment) -> bool {
-        let Some(stmt) = self.taker(at).map(|info| info.stmt) else {
-            return false;
-        };
-        let [value] = stmt.pattern.values.as_slice() else {
-            return false;
-        };
-        let placed = self.draft.storage.get(&value.var).is_some_and(|all| {
-            let mut all = all.iter();
-            all.len() > 0 && all.all(|one| one.home().is_some())
-        });
-        let number = self.index.taker_number(at);
-        placed && number.is_some_and(|stmt| self.draft.is_derived(stmt))
-    }
-
-    /// The cell of an array that is read at a moment, where it is one.
-    fn element_read(&self, at: Moment, lmad: &Lmad<Var>) -> Option<Lmad<Var>> {
-        let Exp::Index { indices, .. } = &self.taker(at)?.stmt.exp else {
-            return None;
-        };
-        let mut indices = indices.iter();
-        indices.try_fold(lmad.clone(), |lmad, index| {
-            lmad.index(&self.index.env.size(index).ok()?)
-        })
     }
 
     fn overwritten_as_read(&self) -> HashSet<Var> {
