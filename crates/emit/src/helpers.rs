@@ -534,8 +534,8 @@ fn binary_body(op: BinOp, ty: ScalarType) -> String {
         BinOp::Le => compare("<="),
         BinOp::Gt => compare(">"),
         BinOp::Ge => compare(">="),
-        BinOp::Min if ty.is_float() => line("return y != y || x < y || (x == y && signbit(x)) ? x : y;"),
-        BinOp::Max if ty.is_float() => line("return y != y || x > y || (x == y && signbit(y)) ? x : y;"),
+        BinOp::Min if ty.is_float() => line("return x < y || (x == y && signbit(x)) || y != y ? x : y;"),
+        BinOp::Max if ty.is_float() => line("return x > y || (x == y && signbit(y)) || y != y ? x : y;"),
         BinOp::Min => line("return y < x ? y : x;"),
         BinOp::Max => line("return y > x ? y : x;"),
         // Which sign a NaN has is nobody's business.

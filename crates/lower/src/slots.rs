@@ -112,19 +112,24 @@ impl Slots {
         }
     }
 
-    /// Frees buffers in a later slot where they were freed before it.
+    /// Frees buffers in a later slot where they were freed before it, in the order that they were freed in: names are no order,
+    /// another compilation has others.
     pub(crate) fn free_later<'n>(
         &mut self,
         buffers: impl IntoIterator<Item = &'n Name>,
         after: usize,
         slot: usize,
     ) {
-        let mut buffers: Vec<&Name> = buffers.into_iter().collect();
-        buffers.sort();
-        for buffer in buffers {
-            let Some(at) = self.freed(buffer, after).filter(|at| *at < slot) else {
-                continue;
-            };
+        let mut freed: Vec<(usize, usize, &Name)> = buffers
+            .into_iter()
+            .filter_map(|buffer| {
+                let at = self.freed(buffer, after).filter(|at| *at < slot)?;
+                let inside = self.get(at).iter().position(|stmt| frees(stmt, buffer))?;
+                Some((at, inside, buffer))
+            })
+            .collect();
+        freed.sort();
+        for (at, _, buffer) in freed {
             self.free_instead(at, buffer, None);
             if let Some(later) = self.slots.get_mut(slot) {
                 later.push(Stmt::Free(buffer.clone()));

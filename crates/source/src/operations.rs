@@ -4,7 +4,7 @@ use crate::items::{Printer, is_shown, put, several};
 use crate::records::differs;
 use crate::scalars::{binary, quoted, ternary, unary};
 use crate::types::{ONLY_FIELD, Unnamed, Writing};
-use crate::uses::is_written;
+use crate::uses::StateType;
 use almach_core::{
     Arm, Atom, Body, DataId, Dim, Exp, InPlace, Lambda, Loop, LoopForm, Op, Param, Pattern, SlicePart, Type,
     Var,
@@ -226,16 +226,32 @@ impl Printer<'_> {
         self.body_after(&lead, &arm.body, &result, out);
     }
 
-    /// A loop's state, with its type where inference might not find its sizes.
+    /// A loop's state, with its type where inference might find other sizes.
     fn state(&self, looped: &Loop, param: &Param) -> String {
-        let writing = Writing {
-            hidden: &|_| false,
-            unnamed: Unnamed::Inferred,
-        };
+        let changing = |var: &Var| looped.context.iter().any(|(own, _)| own == var);
         let name = self.names.var(&param.var);
-        match self.ty(&param.ty, None, &writing) {
-            Some(ty) if is_written(looped, &param.ty) => format!("({name}: {ty})"),
-            _ => name.to_owned(),
+        let written = match StateType::of(looped, &param.ty) {
+            StateType::Left => None,
+            StateType::Sizes => self.ty(
+                &param.ty,
+                None,
+                &Writing {
+                    hidden: &|_| false,
+                    unnamed: Unnamed::Inferred,
+                },
+            ),
+            StateType::Changing => self.ty(
+                &param.ty,
+                None,
+                &Writing {
+                    hidden: &changing,
+                    unnamed: Unnamed::Unknown,
+                },
+            ),
+        };
+        match written {
+            Some(ty) => format!("({name}: {ty})"),
+            None => name.to_owned(),
         }
     }
 

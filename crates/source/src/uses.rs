@@ -18,13 +18,44 @@ pub(crate) struct Uses {
     parameters: HashSet<Var>,
 }
 
-/// Whether the source writes the type of a loop's state: it holds arrays whose sizes no iteration changes, which inference might
-/// not see.
-pub(crate) fn is_written(looped: &Loop, ty: &Type) -> bool {
-    let (mut is_array, mut changing) = (false, false);
-    ty.for_each_dim(&mut |_| is_array = true);
-    ty.for_each_size_var(&mut |var| changing |= looped.context.iter().any(|(own, _)| own == var));
-    is_array && !changing
+/// What the source writes of the type of a loop's state.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StateType {
+    /// Nothing: inference finds it.
+    Left,
+    /// The sizes of arrays that no iteration changes, which inference might not see.
+    Sizes,
+    /// `[?]`: the size of an array may differ between iterations, which inference might not see either (`0` and `2 * 0`).
+    Changing,
+}
+
+impl StateType {
+    pub fn of(looped: &Loop, ty: &Type) -> StateType {
+        let (mut is_array, mut changing) = (false, false);
+        ty.for_each_dim(&mut |_| is_array = true);
+        ty.for_each_size_var(&mut |var| changing |= looped.context.iter().any(|(own, _)| own == var));
+        match (changing, ty) {
+            (true, Type::Array(Dim::Size(size), element))
+                if element.is_scalars() && size.as_var().is_some_and(|var| has_once(looped, var)) =>
+            {
+                StateType::Changing
+            }
+            (true, _) => StateType::Left,
+            (false, _) if is_array => StateType::Sizes,
+            (false, _) => StateType::Left,
+        }
+    }
+}
+
+/// Whether one component of the state alone has a size: `[?]` twice would be two sizes.
+fn has_once(looped: &Loop, size: &Var) -> bool {
+    let mut times = 0;
+    for (param, _) in &looped.params {
+        param
+            .ty
+            .for_each_size_var(&mut |var| times += usize::from(var == size));
+    }
+    times == 1
 }
 
 impl Uses {
@@ -153,7 +184,7 @@ impl Uses {
 
     fn looped(&mut self, looped: &Loop) {
         for (param, _) in &looped.params {
-            if is_written(looped, &param.ty) {
+            if StateType::of(looped, &param.ty) == StateType::Sizes {
                 self.ty(&param.ty);
             }
         }

@@ -26,7 +26,6 @@ use almach_core::visit::{Vars, Walk, walk_function, walk_stmt};
 use almach_core::{Atom, Body, Dim, Exp, Function, Lambda, Op, Param, Stmt, Type, Var};
 use almach_prim::{Level, Prim};
 use almach_rewrite::facts::is_fixed;
-use almach_value::BinOp;
 use std::collections::HashMap;
 
 /// Rows of a chunk.
@@ -392,10 +391,7 @@ impl Chooser {
         };
         let reason = "rows are added to all columns, by one thread for each chunk";
         self.decide(span, reduction.operation, Choice::Chunks(ROWS), reason);
-        let n = self.builder.length(&elements, span)?;
-        let count = self.arithmetic(BinOp::Div, n, int(ROWS), "chunks", span)?;
-        let whole = self.arithmetic(BinOp::Mul, count, int(ROWS), "whole", span)?;
-        let (head, rest) = self.cut(&elements, &whole, span)?;
+        let (head, rest) = self.multiple_of(&elements, ROWS, span)?;
         let chunks = self.bind(view(Prim::Split, vec![int(ROWS), head]), "chunks", span)?;
         let Some((_, chunk)) = self.array_type(&chunks) else {
             return Ok(chunks);

@@ -286,10 +286,7 @@ impl Chooser {
 
     fn chunked(&mut self, reduction: &Reduction, initial: &Atom, source: &Atom, size: i64) -> Typed<Atom> {
         let span = reduction.span;
-        let n = self.builder.length(source, span)?;
-        let count = self.arithmetic(BinOp::Div, n, int(size), "chunks", span)?;
-        let whole = self.arithmetic(BinOp::Mul, count, int(size), "whole", span)?;
-        let (head, rest) = self.cut(source, &whole, span)?;
+        let (head, rest) = self.multiple_of(source, size, span)?;
         let chunks = self.bind(view(Prim::Split, vec![int(size), head]), "chunks", span)?;
         let Some((_, chunk)) = self.array_type(&chunks) else {
             return Ok(chunks);

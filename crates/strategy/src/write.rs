@@ -145,6 +145,10 @@ impl Chooser {
     /// The elements of an array up to a multiple of a number, and those behind.
     pub(crate) fn multiple_of(&mut self, array: &Atom, of: i64, span: Span) -> Typed<(Atom, Atom)> {
         let n = self.builder.length(array, span)?;
+        if of == 1 {
+            // A quotient is known not to be negative only while it is one, and `n / 1` would not stay one.
+            return self.cut(array, &n, span);
+        }
         let count = self.arithmetic(BinOp::Div, n, int(of), "count", span)?;
         let whole = self.arithmetic(BinOp::Mul, count, int(of), "whole", span)?;
         self.cut(array, &whole, span)

@@ -130,6 +130,9 @@ impl Checker<'_> {
             ExprKind::Prim { prim, .. } => Some(*prim),
             _ => None,
         };
+        if let Some(expected) = expected {
+            self.hint_rows_of_params(&function.ty, args.len(), expected);
+        }
         let call = self.apply(function, path.name.name.to_string(), args, expr.span);
         match prim {
             Some(Prim::Slide) => self.slide_size(call),
@@ -150,6 +153,37 @@ impl Checker<'_> {
             let result = result.clone();
             // A mismatch is reported when the whole expression is compared.
             let _ = self.solver.unify(&result, expected);
+        }
+    }
+
+    /// What a function that lacks arguments is to be given: rows that have sizes of their own do not show in what is done to
+    /// them, so `filter (\r -> length r > 1)` for rows of `[?][?]i64` has to know of them before its function is looked at.
+    fn hint_rows_of_params(&mut self, ty: &Type, args: usize, expected: &Type) {
+        let (mut found, mut wanted) = (ty.clone(), expected.clone());
+        for _ in 0..args {
+            let Type::Function(function) = self.solver.head(&found) else {
+                return;
+            };
+            found = function.result.clone();
+        }
+        while let (Type::Function(of_found), Type::Function(of_wanted)) = (
+            self.solver.head(&found).clone(),
+            self.solver.head(&wanted).clone(),
+        ) {
+            self.hint_rows(&of_found.param, &of_wanted.param);
+            (found, wanted) = (of_found.result, of_wanted.result);
+        }
+    }
+
+    /// An open element type that stands where elements are jagged is theirs. A mismatch is reported when the whole is compared.
+    fn hint_rows(&mut self, found: &Type, wanted: &Type) {
+        match (self.solver.head(found).clone(), self.solver.head(wanted).clone()) {
+            (Type::Array(_, found), Type::Array(_, wanted)) => self.hint_rows(&found, &wanted),
+            (found, Type::Array(Dim::Unknown, wanted)) if self.solver.open_head(&found).is_some() => {
+                let wanted = Type::Array(Dim::Unknown, wanted);
+                let _ = self.solver.unify(&found, &wanted);
+            }
+            _ => {}
         }
     }
 
