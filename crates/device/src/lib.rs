@@ -10,6 +10,7 @@
 //!
 //! - A parallel loop is a kernel, its iterations are work-items.
 //! - Loops for work-items that are all that a parallel loop does are one with it ([`grids`]).
+//! - Two dimensions are shared in tiles, through local memory where that saves reads ([`tiles`]).
 //! - Where an iteration has little to do, a work-item has several ([`strips`]).
 //! - A parallel loop with loops for the work-items of a group in it is a kernel of groups ([`groups`]).
 //! - What is not parallel but works on arrays is a kernel of one work-item, so that the arrays stay where they are; the scalars that
@@ -39,6 +40,7 @@ mod split;
 mod strips;
 mod substitute;
 mod tasks;
+mod tiles;
 mod varying;
 mod why;
 
@@ -78,6 +80,10 @@ pub enum Place {
     Strips {
         kernel: Name,
     },
+    /// Groups of work-items that have a tile of the iterations of two loops each.
+    Tiles {
+        kernel: Name,
+    },
     /// As many groups of work-items as iterations.
     Groups {
         kernel: Name,
@@ -96,6 +102,10 @@ impl fmt::Display for Place {
             Place::Strips { kernel } => {
                 write!(f, "the kernel `{kernel}`, a work-item for every four iterations")
             }
+            Place::Tiles { kernel } => write!(
+                f,
+                "the kernel `{kernel}`, a group of work-items for each tile of rows and columns"
+            ),
             Place::Groups { kernel } => write!(
                 f,
                 "the kernel `{kernel}`, a group of work-items for each iteration"

@@ -9,13 +9,14 @@ use crate::groups::{self, grouped};
 use crate::inline::inline;
 use crate::strips::in_strips;
 use crate::tasks::{Task, allocated, is_taskable, private_buffers};
+use crate::tiles::{Types, tiled};
 use crate::varying;
 use crate::why::{Why, has_threads, why_not};
 use crate::{Place, Placement, Unit, call_on_host};
 use almach_base::{Name, Span};
 use almach_imp::naturals::calls;
 use almach_imp::{Access, Argument, Expr, Index, LoopMode, Proc, Stmt, Touched, Transfer, Width, is_column};
-use almach_value::ScalarType;
+use almach_value::{Scalar, ScalarType};
 use std::collections::{BTreeMap, HashSet};
 
 pub(crate) struct Splitter<'a> {
@@ -24,6 +25,7 @@ pub(crate) struct Splitter<'a> {
     fresh: Fresh,
     kernels: usize,
     span: Span,
+    types: Types,
     pub(crate) placements: Vec<Placement>,
 }
 
@@ -35,6 +37,7 @@ impl<'a> Splitter<'a> {
             fresh: Fresh::of(proc),
             kernels: 0,
             span: proc.span,
+            types: types_of(proc),
             placements: Vec::new(),
         }
     }
@@ -171,6 +174,47 @@ impl<'a> Splitter<'a> {
             return;
         };
         inline(body, self.unit, &mut self.fresh);
+        while grids::is_deep(index, body) && grids::flatten(index, count, body, &mut self.fresh) {
+            *width = Width::W64;
+        }
+        if why_not(body, self.unit).is_none()
+            && let Some(tiled) = tiled(index, count, body, &self.types, &mut self.fresh)
+        {
+            let name = self.kernel_name();
+            self.note(Place::Tiles { kernel: name.clone() });
+            let mut then = tiled.before;
+            then.push(Stmt::Kernel {
+                name,
+                body: vec![tiled.groups],
+            });
+            if tiled.condition == Expr::Const(Scalar::Bool(true)) {
+                out.extend(then);
+                return;
+            }
+            let mut otherwise = Vec::new();
+            self.in_one(parallel, stmt, &mut otherwise);
+            out.push(Stmt::If {
+                condition: tiled.condition,
+                then,
+                otherwise,
+            });
+            return;
+        }
+        self.in_one(parallel, stmt, out);
+    }
+
+    /// A parallel loop, one with the loops that are all it does; `stmt` is what the host would do.
+    fn in_one(&mut self, mut parallel: Stmt, stmt: &Stmt, out: &mut Vec<Stmt>) {
+        let Stmt::For {
+            index,
+            width,
+            count,
+            body,
+            ..
+        } = &mut parallel
+        else {
+            return;
+        };
         while grids::flatten(index, count, body, &mut self.fresh) {
             *width = Width::W64;
         }
@@ -444,6 +488,22 @@ impl<'a> Splitter<'a> {
         call_on_host(std::slice::from_mut(&mut stmt), self.unit);
         out.push(stmt);
     }
+}
+
+/// The types of a procedure's buffers.
+fn types_of(proc: &Proc) -> Types {
+    fn declared(stmts: &[Stmt], types: &mut Types) {
+        for stmt in stmts {
+            if let Stmt::Buffer { name, ty, .. } = stmt {
+                types.insert(name.clone(), *ty);
+            }
+            stmt.blocks().into_iter().for_each(|block| declared(block, types));
+        }
+    }
+    let params = proc.params.iter();
+    let mut types: Types = params.map(|param| (param.name.clone(), param.ty)).collect();
+    declared(&proc.body, &mut types);
+    types
 }
 
 /// The host gets the cells that it uses. A buffer that is exchanged for another one has that one's cells when it is written.
