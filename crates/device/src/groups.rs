@@ -25,6 +25,7 @@ mod memory;
 
 use crate::fills;
 use crate::fresh::Fresh;
+use crate::inline::{count as count_of, with_own_names};
 use crate::substitute::substitute;
 use almach_base::Name;
 use almach_imp::{Expr, Index, LoopMode, Space, Stmt, Touched, Width};
@@ -33,6 +34,10 @@ use barriers::{Access, Cells};
 
 /// Work-items of a group where the program does not say how many.
 const ITEMS: i64 = 256;
+
+/// Iterations of a work-item between two tests, and the most statements of one that is worth it.
+const BATCH: i64 = 4;
+const FEW: usize = 24;
 
 /// The most work-items of a group.
 const MOST_ITEMS: i64 = 1024;
@@ -239,6 +244,9 @@ impl Maker {
             };
             return Node::Piece(vec![some], accesses);
         }
+        if !fails && count.as_constant().is_none() && count_of(&body) <= FEW {
+            return Node::Piece(self.in_batches(index, count, &body, fresh), accesses);
+        }
         let (round, place, rounds) = self.share(count, fails, fresh);
         substitute(&mut body, index, &place);
         if count.as_constant().is_none_or(|count| count % self.items != 0) {
@@ -248,14 +256,41 @@ impl Maker {
                 otherwise: Vec::new(),
             }];
         }
-        let own = Stmt::For {
-            index: round,
-            width: Width::W64,
-            count: rounds,
+        Node::Piece(vec![rounds_of(round, rounds, body)], accesses)
+    }
+
+    /// The iterations of a work-item, a few at a time without a test between them, so that their reads need not wait for each other; then
+    /// those that are left.
+    fn in_batches(&self, index: &Name, count: &Index, body: &[Stmt], fresh: &mut Fresh) -> Vec<Stmt> {
+        let [batch, each, round] = ["batch", "each", "round"].map(|stem| fresh.name(stem));
+        let items = Index::constant(self.items);
+        let batched = Index::constant(self.items * BATCH);
+        let batches = count.div(&batched);
+        let mut whole = body.to_vec();
+        let place = &(&(&batched * &Index::var(batch.clone())) + &(&items * &Index::var(each.clone())))
+            + &self.index();
+        substitute(&mut whole, index, &place);
+        let each = Stmt::For {
+            index: each,
+            width: Width::W32,
+            count: Index::constant(BATCH),
             mode: LoopMode::Seq,
-            body,
+            body: whole,
         };
-        Node::Piece(vec![own], accesses)
+        let done = &batched * &batches;
+        let mut rest = with_own_names(body, fresh);
+        let place = &(&done + &(&items * &Index::var(round.clone()))) + &self.index();
+        substitute(&mut rest, index, &place);
+        let some = Stmt::If {
+            condition: Expr::binary(BinOp::Lt, Expr::Index(place), Expr::Index(count.clone())),
+            then: rest,
+            otherwise: Vec::new(),
+        };
+        let left = (&(count - &done) + &Index::constant(self.items - 1)).div(&items);
+        vec![
+            rounds_of(batch, batches, vec![each]),
+            rounds_of(round, left, vec![some]),
+        ]
     }
 
     /// The iterations of a work-item where there are more than work-items: its loop's index, the iteration, and how many rounds all of
@@ -271,6 +306,16 @@ impl Maker {
             true => &(&item * &rounds) + &at,
         };
         (round, place, rounds)
+    }
+}
+
+fn rounds_of(index: Name, count: Index, body: Vec<Stmt>) -> Stmt {
+    Stmt::For {
+        index,
+        width: Width::W64,
+        count,
+        mode: LoopMode::Seq,
+        body,
     }
 }
 

@@ -620,10 +620,8 @@ fn a_buffer_of_own_cells_is_a_variable_and_nested_loops_are_one() {
               }
               kernel main_2 {
                 par for cell < m*n {
-                  let r: i64 = {cell/m}
-                  let c: i64 = {cell - m*(cell/m)}
                   for k < 9 {
-                    out[m*r + c] = xs[m*r + c]
+                    out[cell] = xs[cell]
                   }
                 }
               }

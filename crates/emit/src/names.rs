@@ -381,6 +381,7 @@ const DEVICE_WORDS: &[&str] = &[
     "scalar",
     "shrunk",
     "start",
+    "stay_busy",
     "take_memory",
     "trouble",
     "wanted_device",

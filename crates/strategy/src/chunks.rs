@@ -7,7 +7,7 @@
 //!
 //! Introduces: chunks. Removes: nothing. Guarantees: an operation without a chunk is grouped in order, from left to right.
 
-use crate::scans::bytes;
+use crate::scans::{bytes, odd};
 use crate::{Around, Chooser, Machine, cost};
 use almach_core::{Op, Type};
 use almach_prim::{Chunk, Level, Prim};
@@ -86,12 +86,10 @@ impl Chooser {
             return None;
         }
         let room = GROUP_BYTES / (2 * ITEMS * bytes(&element).max(1));
-        let run = match room.min(LONGEST_RUN) {
-            0 => return None,
-            even if even % 2 == 0 => even - 1,
-            odd => odd,
-        };
-        Chunk::new(u32::try_from(run * ITEMS).ok()?)
+        if room == 0 {
+            return None;
+        }
+        Chunk::new(u32::try_from(odd(room.min(LONGEST_RUN)) * ITEMS).ok()?)
     }
 
     fn never_fails(&self, op: &Op) -> bool {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! map (\column -> reduce (+) e column) (transpose xss)
-//!   =>  let chunks = split 64 (take (n / 64 * 64) xss)
+//!   =>  let chunks = split 128 (take (n / 128 * 128) xss)
 //!       let partials = map@grid.1 (\chunk -> map@grid.0 (\column -> reduceSeq (+) -0.0 column) (transpose chunk)) chunks
 //!       in map@par (\sums column -> reduceSeq (+) (reduceSeq (+) e sums) column) (transpose partials) (transpose <the rest>)
 //! ```
@@ -19,7 +19,7 @@ use almach_prim::{Level, Prim};
 use almach_rewrite::facts::is_fixed;
 
 /// Rows of a chunk.
-const ROWS: i64 = 64;
+const ROWS: i64 = 128;
 
 /// What feeds a reduction of columns: the columns themselves, and arrays that are the same for all.
 enum Feed {

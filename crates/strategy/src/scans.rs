@@ -5,9 +5,9 @@
 //!                      let starts = <scan_exclusive (+) e totals>
 //!                      let whole = map@group (\chunk start ->
 //!                        let tile = map@local (\x -> x) chunk              -- neighbours read neighbours
-//!                        let sums = map@local (reduceSeq (+) -0.0) (split 8 tile)
+//!                        let sums = map@local (reduceSeq (+) -0.0) (split 9 tile)
 //!                        let sums = map@local (\i -> if i < 1 then sums[i] else sums[i - 1] + sums[i]) (iota 256)   -- 2, 4, … 128
-//!                        let rows = map@local (\row i -> scan@seq (+) (<start + sums[i - 1]>) row) (split 8 tile) (iota 256)
+//!                        let rows = map@local (\row i -> scan@seq (+) (<start + sums[i - 1]>) row) (split 9 tile) (iota 256)
 //!                        in map@local (\x -> x) (join rows)) chunks starts
 //!                      in concat (join whole) <the rest, likewise, by one group>
 //! ```
@@ -29,8 +29,9 @@ use almach_value::BinOp;
 /// Work-items of a group.
 const ITEMS: i64 = 256;
 
-/// Bytes of the elements that a work-item scans in order.
-const RUN_BYTES: i64 = 32;
+/// Bytes of the elements that a work-item scans in order. There is an odd number of them, so that neighbours use different banks of
+/// local memory.
+const RUN_BYTES: i64 = 36;
 
 /// A scan that groups share.
 struct Scan {
@@ -88,7 +89,7 @@ impl Chooser {
             prim: op.prim,
             operator,
             element,
-            run: (RUN_BYTES / bytes).max(1),
+            run: odd(RUN_BYTES / bytes),
             span: stmt.span,
         };
         let reason = "its operator has an identity, and its elements are scalars";
@@ -363,6 +364,15 @@ fn only(value: Atom) -> Body {
         stmts: Vec::new(),
         context: Vec::new(),
         values: vec![value],
+    }
+}
+
+/// The largest odd number up to this one, and 1 where there is none.
+pub(crate) fn odd(most: i64) -> i64 {
+    match most {
+        ..=1 => 1,
+        even if even % 2 == 0 => even - 1,
+        odd => odd,
     }
 }
 

@@ -25,6 +25,7 @@ struct driver {
   CUresult (*give)(device_memory);
   CUresult (*send)(device_memory, const void *, size_t);
   CUresult (*receive)(void *, device_memory, size_t);
+  CUresult (*fill)(device_memory, unsigned, size_t, void *);
   CUresult (*start)(
       CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
   CUresult (*create_event)(CUevent *, unsigned);
@@ -44,6 +45,7 @@ struct driver {
   CUcontext context;
   CUmodule module;
   CUfunction functions[KERNELS];
+  device_memory before; /* filled before a kernel whose time is measured */
   CUresult error;
 };
 

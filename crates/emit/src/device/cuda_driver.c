@@ -35,6 +35,7 @@ static int driver_load(struct NAME_ctx *ctx, struct driver *driver) {
     {driver->library, "cuMemFree_v2", &driver->give},
     {driver->library, "cuMemcpyHtoD_v2", &driver->send},
     {driver->library, "cuMemcpyDtoH_v2", &driver->receive},
+    {driver->library, "cuMemsetD32Async", &driver->fill},
     {driver->library, "cuLaunchKernel", &driver->start},
     {driver->library, "cuEventCreate", &driver->create_event},
     {driver->library, "cuEventRecord", &driver->record_event},
@@ -144,6 +145,7 @@ static int driver_open(struct NAME_ctx *ctx, struct driver *driver) {
 }
 
 static void driver_close(struct driver *driver) {
+  if (driver->before != 0) driver->give(driver->before);
   if (driver->module != NULL) driver->unload_module(driver->module);
   if (driver->context != NULL) driver->release_context(driver->device);
 }
@@ -167,6 +169,13 @@ static int driver_receive(struct driver *driver, device_memory memory, void *to,
   return driver->error != 0;
 }
 
+/* Keeps the device busy while a kernel is on its way, so that its time has nothing of the way in it. */
+static void stay_busy(struct driver *driver) {
+  enum { CELLS = 16 << 20 };
+  if (driver->before == 0 && driver->take(&driver->before, 4 * (size_t)CELLS) != 0) driver->before = 0;
+  if (driver->before != 0) driver->fill(driver->before, 0, CELLS, NULL);
+}
+
 static int driver_launch(struct driver *driver, int kernel, int64_t items, int64_t of_group, struct start *start, double *seconds) {
   if (driver->functions[kernel] == NULL) {
     driver->error = driver->get_function(&driver->functions[kernel], driver->module, kernel_names[kernel]);
@@ -179,6 +188,7 @@ static int driver_launch(struct driver *driver, int kernel, int64_t items, int64
   if (groups > INT32_MAX) return 1;
   CUevent events[2] = {NULL, NULL};
   for (int i = 0; i < 2 && seconds != NULL; i++) driver->create_event(&events[i], 0);
+  if (events[0] != NULL) stay_busy(driver);
   if (events[0] != NULL) driver->record_event(events[0], NULL);
   driver->error = driver->start(driver->functions[kernel], (unsigned)groups, 1, 1, group, 1, 1, 0, NULL, arguments, NULL);
   const int failed = driver->error != 0;

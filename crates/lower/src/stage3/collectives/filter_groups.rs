@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! par for c < chunks { items: count what is kept; count[c] = the sum }
-//! par for g < 1 { items: count[c] = the sum of all before c; count[chunks] = all }
+//! par for g < 1 { items: start[c] = the sum of all before c; start[chunks] = all }
 //! par for c < chunks {
 //!   items: tile[i] = the elements of the chunk            neighbours read neighbours
 //!   items: run l of the tile: which are kept, and how many
 //!   items: the sum of all runs before run l
 //!   items: kept[…] = what run l keeps                      in local memory
-//!   items: out[count[c] + k] = kept[k]                     neighbours write neighbours
+//!   items: out[start[c] + k] = kept[k]                     neighbours write neighbours
 //! }
 //! ```
 //!
@@ -86,11 +86,13 @@ impl Generator<'_> {
         let size = &filter.of.size;
         let parts = self.roomy_parts(filter)?;
         let chunking = self.chunked(size, Index::constant(chunk.get().into()));
-        let counts = self.scratch("count", ScalarType::I64, &chunking.count + &Index::one());
+        let counts = self.scratch("count", ScalarType::I64, chunking.count.clone());
+        let starts = self.scratch("start", ScalarType::I64, &chunking.count + &Index::one());
         self.count_kept(filter, &chunking, &counts)?;
-        self.sum_up_counts(&chunking, &counts)?;
-        self.write_kept(filter, &parts, &chunking, &counts)?;
-        let kept = self.as_index(Expr::Load(counts.clone(), chunking.count));
+        self.sum_up_counts(&chunking, &counts, &starts)?;
+        self.write_kept(filter, &parts, &chunking, &starts)?;
+        let kept = self.as_index(Expr::Load(starts.clone(), chunking.count));
+        self.emit(Stmt::Free(starts));
         self.emit(Stmt::Free(counts));
         self.give_sizes(parts, &kept, size);
         Ok(())
@@ -141,26 +143,18 @@ impl Generator<'_> {
         })
     }
 
-    /// From how many each chunk keeps to how many are kept before it, and of all in the last cell: by one group, whose work-items have
-    /// runs of them.
-    fn sum_up_counts(&mut self, chunking: &Chunking, counts: &Name) -> Lowering<()> {
+    /// How many are kept before every chunk, and of all in the last cell: by one group, whose work-items have runs of the counts.
+    fn sum_up_counts(&mut self, chunking: &Chunking, counts: &Name, starts: &Name) -> Lowering<()> {
         let run = self.div(
             &(&chunking.count + &SUMMING.items() - Index::one()),
             &SUMMING.items(),
         );
         let run = self.named("run", run);
-        let over_run = |this: &mut Self, item: &Index, each: &dyn Fn(&mut Self, &Index) -> Lowering<()>| {
-            this.each(run.clone(), |this, j| {
-                let chunk = &run * item + j;
-                let inside = this.less(&chunk, &chunking.count);
-                this.when(inside, |this| each(this, &chunk))
-            })
-        };
         self.in_one_group(|this| {
             let sums = this.sums(SUMMING, ScalarType::I64);
             this.on_items(SUMMING.items(), |this, item| {
                 let sum = this.number("sum", ScalarType::I64);
-                over_run(this, item, &|this, chunk| {
+                this.over_run(&run, chunking, item, |this, chunk| {
                     this.add(&sum, Expr::Load(counts.clone(), chunk.clone()));
                     Ok(())
                 })?;
@@ -171,22 +165,32 @@ impl Generator<'_> {
             this.sum_up(&sums)?;
             this.on_items(SUMMING.items(), |this, item| {
                 let before = this.before_item(&sums, item);
-                over_run(this, item, &|this, chunk| {
-                    let count = this.kept_value(
-                        "count",
-                        ScalarType::I64,
-                        Expr::Load(counts.clone(), chunk.clone()),
-                    );
-                    this.put_cell(counts, chunk.clone(), Expr::Var(before.clone()));
-                    this.add(&before, Expr::Var(count));
+                this.over_run(&run, chunking, item, |this, chunk| {
+                    this.put_cell(starts, chunk.clone(), Expr::Var(before.clone()));
+                    this.add(&before, Expr::Load(counts.clone(), chunk.clone()));
                     Ok(())
                 })
             })?;
             let all = Expr::Load(sums.rows.clone(), SUMMING.side());
-            this.put_cell(counts, chunking.count.clone(), all);
+            this.put_cell(starts, chunking.count.clone(), all);
             this.end_sums(sums);
             Ok(())
         })
+    }
+
+    /// The chunks of a work-item: a run of them, shorter at the end. No test is in the loop, so that reads need not wait for each other.
+    fn over_run(
+        &mut self,
+        run: &Index,
+        chunking: &Chunking,
+        item: &Index,
+        body: impl FnOnce(&mut Self, &Index) -> Lowering<()>,
+    ) -> Lowering<()> {
+        let first = run * item;
+        let left = Expr::binary(BinOp::Max, Expr::Index(&chunking.count - &first), Expr::int(0));
+        let own = Expr::binary(BinOp::Min, left, index_expr(run.clone()));
+        let own = Index::var(self.kept_value("own", ScalarType::I64, own));
+        self.each(own, |this, j| body(this, &(&first + j)))
     }
 
     fn write_kept(
@@ -194,7 +198,7 @@ impl Generator<'_> {
         filter: &Filter<'_>,
         parts: &[Part],
         chunking: &Chunking,
-        counts: &Name,
+        starts: &Name,
     ) -> Lowering<()> {
         let of = filter.of;
         self.over_chunks(chunking, LoopMode::Par, |this, chunk| {
@@ -212,15 +216,20 @@ impl Generator<'_> {
                     this.put(of, &tile, at, &element)
                 })
             })?;
-            this.look_at_runs(filter, chunking, chunk, (&tile, &bits), &sums)?;
+            this.whole_or_not(chunking, chunk, |this, whole| {
+                this.look_at_runs(filter, (chunking, chunk, whole), (&tile, &bits), &sums)
+            })?;
             this.sum_up(&sums)?;
             let total = Expr::unary(
                 UnOp::Convert(ScalarType::I64),
                 Expr::Load(sums.rows.clone(), ITEMS.side()),
             );
             let total = Index::var(this.kept_value("total", ScalarType::I64, total));
-            this.pack_runs(filter, chunking, chunk, (&tile, &bits, &kept), &sums, &total)?;
-            let before = Expr::Load(counts.clone(), chunk.number.clone());
+            this.whole_or_not(chunking, chunk, |this, whole| {
+                let memory = (&tile, &bits, &kept);
+                this.pack_runs(filter, (chunking, chunk, whole), memory, &sums, &total)
+            })?;
+            let before = Expr::Load(starts.clone(), chunk.number.clone());
             let before = Index::var(this.kept_value("before", ScalarType::I64, before));
             let moved = [
                 (Index::zero(), total.clone(), before.clone()),
@@ -243,8 +252,7 @@ impl Generator<'_> {
     fn look_at_runs(
         &mut self,
         filter: &Filter<'_>,
-        chunking: &Chunking,
-        chunk: &Share,
+        (chunking, chunk, whole): (&Chunking, &Share, Whole),
         (tile, bits): (&Phrase, &Name),
         sums: &Sums,
     ) -> Lowering<()> {
@@ -254,7 +262,7 @@ impl Generator<'_> {
                 [("k", ScalarType::I32), ("kept", ScalarType::U32)].map(|(stem, ty)| this.number(stem, ty));
             this.each(run.clone(), |this, j| {
                 let at = &run * item + j;
-                this.where_inside(Whole::Perhaps, chunk, &at, |this| {
+                this.where_inside(whole, chunk, &at, |this| {
                     let element = this.written(filter.of, tile, &at)?;
                     let keep = this.keeps(filter, &element)?;
                     this.add(&count, Expr::unary(UnOp::Convert(ScalarType::I32), keep.clone()));
@@ -279,8 +287,7 @@ impl Generator<'_> {
     fn pack_runs(
         &mut self,
         filter: &Filter<'_>,
-        chunking: &Chunking,
-        chunk: &Share,
+        (chunking, chunk, whole): (&Chunking, &Share, Whole),
         (tile, bits, kept): (&Phrase, &Name, &Phrase),
         sums: &Sums,
         total: &Index,
@@ -298,7 +305,7 @@ impl Generator<'_> {
             let own = this.kept_value("own", ScalarType::U32, Expr::Load(bits.clone(), item.clone()));
             this.each(run.clone(), |this, j| {
                 let at = &run * item + j;
-                this.where_inside(Whole::Perhaps, chunk, &at, |this| {
+                this.where_inside(whole, chunk, &at, |this| {
                     let shift = Expr::unary(UnOp::Convert(ScalarType::U32), Expr::Index(j.clone()));
                     let bit = Expr::binary(BinOp::Shr, Expr::Var(own.clone()), shift);
                     let bit = Expr::binary(BinOp::And, bit, Expr::Const(Scalar::U32(1)));

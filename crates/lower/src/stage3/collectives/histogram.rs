@@ -26,6 +26,13 @@ use almach_imp::{AtomicStep, Expr, Index, LoopMode, Order, Stmt, exact_in_any_or
 use almach_prim::{Chunk, Level};
 use almach_value::{BinOp, Scalar, ScalarType};
 
+/// Work-items that a device runs in step, and how many times as many a group has.
+const WARP: i64 = 32;
+const COPIES: i64 = 8;
+
+/// Bytes of bins that local memory has room for so many times.
+const FEW_BINS: i64 = 2048;
+
 /// What a histogram is given.
 pub(super) struct Histogram<'p> {
     pub(super) of: &'p Elements,
@@ -152,7 +159,7 @@ impl Generator<'_> {
         })
     }
 
-    /// The same for groups: the work-items of one share its bins, and update them atomically.
+    /// The same for groups: the work-items of one share its bins, and update them atomically. Where bins are few, every warp has its own.
     fn with_bins_of_groups(
         &mut self,
         histogram: &Histogram<'_>,
@@ -164,26 +171,49 @@ impl Generator<'_> {
             of, at, values, var, ..
         } = *histogram;
         let chunking = self.parts_of(of, parts);
+        let bytes = match &of.data {
+            Data::Scalar(ty) => i64::try_from(ty.bytes()).unwrap_or(8),
+            _ => 8,
+        };
+        let copies = match at.2.as_constant() {
+            Some(cells) if cells * bytes <= FEW_BINS => COPIES,
+            _ => 1,
+        };
+        let all = at.2 * &Index::constant(copies);
         self.over_chunks(&chunking, LoopMode::Par, |this, part| {
-            let own = this.variable("own", &Data::array(at.2.clone(), of.data.clone()));
+            let own = this.variable("own", &Data::array(all.clone(), of.data.clone()));
             let b = this.fresh("b");
-            this.counted(b.clone(), at.2.clone(), LoopMode::Items, |this| {
+            this.counted(b.clone(), all.clone(), LoopMode::Items, |this| {
                 let neutral = almach_dpia::build::literal(neutral);
                 this.put(of, &own, &Index::var(b), &neutral)
             })?;
             let k = this.fresh("k");
             this.counted(k.clone(), part.length.clone(), LoopMode::Items, |this| {
-                let i = &part.start + &Index::var(k);
+                let i = &part.start + &Index::var(k.clone());
+                let warp = Index::var(k).div(&Index::constant(WARP));
+                let copy = &warp - &(&Index::constant(copies) * &warp.div(&Index::constant(copies)));
                 this.inside_at(at, &i, |this, j| {
                     let value = this.read(values, vec![Step::At(i.clone())])?;
-                    this.update_atomically(&own, j, op, value)
+                    let bin = at.2 * &copy + j;
+                    this.update_atomically(&own, &bin, op, value)
                 })
             })?;
             let b = this.fresh("b");
             this.counted(b.clone(), at.2.clone(), LoopMode::Items, |this| {
                 let b = Index::var(b);
-                let value = this.read(&own.clone().reader(), vec![Step::At(b.clone())])?;
-                this.update_atomically(var, &b, op, value)
+                let mut sum = None;
+                for copy in 0..copies {
+                    let bin = at.2 * &Index::constant(copy) + &b;
+                    let value = this.read(&own.clone().reader(), vec![Step::At(bin)])?;
+                    sum = Some(match sum {
+                        None => value,
+                        Some(sum) => Expr::binary(op, sum, value),
+                    });
+                }
+                match sum {
+                    Some(sum) => this.update_atomically(var, &b, op, sum),
+                    None => Ok(()),
+                }
             })?;
             this.end_variable(&own)
         })
