@@ -23,22 +23,36 @@
     if (name##_main(name##_context(), __VA_ARGS__) != 0) failed(name##_error(name##_context())); \
   } while (0)
 
-/* ARRAY(scal, float): where results of the last run are, for workloads whose result is an array. Ours is a block that goes
- * back to its context before the next run (GIVEN, GIVEN_SEQ: the run's result is one), a rival's is `own`. */
-#define ARRAY(name, type)                                                       \
-  static type *own, *found;                                                     \
+/* ARRAYS(nbody, float, 3): where results of the last run are, for workloads whose results are arrays. Ours are blocks that go
+ * back to their context before the next run (GIVEN, GIVEN_SEQ: the run's results are such), a rival's are `owns`. Of a single one,
+ * ARRAY(scal, float), the names are `found` and `own`. `scratch` is what rivals have beside, from setup on: bytes. */
+#define ARRAYS(name, type, count)                                               \
+  static type *owns[count], *founds[count];                                     \
+  static size_t scratch;                                                        \
   static void (*give_back)(void);                                               \
-  static void give_back_threads(void) { name##_release(name##_context(), found); } \
-  static void give_back_seq(void) { name##_seq_release(name##_seq_context(), found); } \
+  static void give_back_threads(void) {                                         \
+    for (int i = 0; i < (count); i++) name##_release(name##_context(), founds[i]); \
+  }                                                                             \
+  static void give_back_seq(void) {                                             \
+    for (int i = 0; i < (count); i++) name##_seq_release(name##_seq_context(), founds[i]); \
+  }                                                                             \
   void forget(void) {                                                           \
     if (give_back != NULL) give_back();                                         \
     give_back = NULL;                                                           \
   }                                                                             \
-  size_t result_bytes(void) { return block_bytes(own); }                        \
+  size_t result_bytes(void) {                                                   \
+    size_t bytes = scratch;                                                     \
+    for (int i = 0; i < (count); i++) bytes += block_bytes(owns[i]);            \
+    return bytes;                                                               \
+  }                                                                             \
   static void rival(void) {                                                     \
     forget();                                                                   \
-    found = own;                                                                \
+    for (int i = 0; i < (count); i++) founds[i] = owns[i];                      \
   }
+
+#define ARRAY(name, type) ARRAYS(name, type, 1)
+#define own owns[0]
+#define found founds[0]
 
 #define GIVEN (give_back = give_back_threads)
 #define GIVEN_SEQ (give_back = give_back_seq)
