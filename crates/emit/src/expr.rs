@@ -196,6 +196,7 @@ impl Emitter<'_> {
                 }
                 call
             }
+            UnOp::Exp | UnOp::Log if self.side == Side::Host => self.help(Helper::Unary(op, ty), [argument]),
             op if op.is_transcendental() => through_double(&unary_name(op), vec![argument], ty),
             UnOp::IsNan | UnOp::IsInf => {
                 let test = if op == UnOp::IsNan { "isnan" } else { "isinf" };

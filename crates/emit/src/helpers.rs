@@ -432,6 +432,8 @@ fn unary_body(op: UnOp, ty: ScalarType) -> String {
                 "{result} value;\n  memcpy(&value, &x, sizeof value);\n  return value;"
             ))
         }
+        UnOp::Exp => crate::powers::exponential(ty).to_owned(),
+        UnOp::Log => crate::powers::logarithm(ty).to_owned(),
         UnOp::Convert(ScalarType::Bool) => line("return x != 0;"),
         UnOp::Convert(to) => saturating_body(ty, to),
         // The others are operators or functions of C.
