@@ -8,8 +8,12 @@ use almach_driver::{NoFiles, front, load};
 
 /// The Imp of an entry of an example.
 fn imp(name: &str, entry: &str) -> String {
-    let path = almach_corpus::root().join("examples/views").join(name);
+    imp_of(&almach_corpus::root().join("examples/views").join(name), entry)
+}
+
+fn imp_of(path: &std::path::Path, entry: &str) -> String {
     let text = std::fs::read_to_string(path).unwrap();
+    let name = path.file_name().unwrap().to_str().unwrap();
     let front = front(load(name, &text, &NoFiles), Vec::new());
     let chosen = strategy(front.core().unwrap(), Machine::Sequential).unwrap();
     let wanted = chosen.entries.iter().find(|known| &*known.name == entry).unwrap();
@@ -82,5 +86,17 @@ fn views_allocate_nothing() {
             .filter(|line| line.trim_start().starts_with("alloc "))
             .count();
         assert_eq!(allocations, 1, "{name} {entry}\n{imp}");
+    }
+}
+
+/// Hotspot's indices are clamped at the edges of its grid: inside, its loop asks nothing and clamps nothing.
+#[test]
+fn clamped_indices_are_left_to_the_edges() {
+    let imp = imp_of(&almach_corpus::root().join("examples/hotspot.alm"), "main");
+    let loops = inner_loops(&imp);
+    assert!(!loops.is_empty());
+    for inner in loops {
+        assert!(!inner.contains("max(") && !inner.contains("min("), "{inner}");
+        assert!(!inner.contains("check "), "{inner}");
     }
 }

@@ -10,6 +10,16 @@
 //! }                                         }
 //! ```
 //!
+//! So does an index that is clamped, which is another one than `i - 1` in the first iteration alone: what is left of it is for
+//! the proofs, which then look at the loop again.
+//!
+//! ```text
+//! for i < n {                               xs[0] …
+//!   let before = max(0, i - 1)        ~~>   for j < n - 1 { … xs[j] }
+//!   … xs[before]
+//! }
+//! ```
+//!
 //! A condition is a disjunction of what is the same in all iterations, and of comparisons that hold in the first or the last one
 //! alone; or the conjunction of their opposites, with the branches exchanged. This is what a stencil looks like whose border
 //! is handled by an `if`: a loop without one can run on lanes, and no bounds are asked for again. (The thesis has the user write
@@ -23,17 +33,29 @@ use almach_imp::{Expr, Index, LoopMode, Proc, Stmt, Width};
 use almach_value::{BinOp, Scalar, ScalarType, UnOp};
 use std::collections::{HashMap, HashSet};
 
+/// The same of a loop with clamped indices, in which nothing is decided beforehand.
+const MOST_CLAMPED: usize = 60;
+
 /// Statements that a loop may have at most: those of the edges are there three times afterwards.
 const MOST: usize = 200;
 
-pub(crate) fn edges(proc: &mut Proc) {
+/// Whether there is more to prove than before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Proofs {
+    AsBefore,
+    Again,
+}
+
+pub(crate) fn edges(proc: &mut Proc) -> Proofs {
     let mut splitter = Splitter {
         defined: HashMap::new(),
         changing: HashSet::new(),
         copies: 0,
+        proofs: Proofs::AsBefore,
     };
     splitter.changing(&proc.body);
     splitter.block(&mut proc.body);
+    splitter.proofs
 }
 
 struct Splitter {
@@ -43,6 +65,7 @@ struct Splitter {
     changing: HashSet<Name>,
     /// Copies so far, for names.
     copies: usize,
+    proofs: Proofs,
 }
 
 /// The parts of a loop whose condition asks for its edges.
@@ -115,7 +138,14 @@ impl Splitter {
         if !stays || statements(body) > MOST {
             return None;
         }
-        let parts = self.parts(index, count, body)?;
+        let parts = match self.parts(index, count, body) {
+            Some(parts) => parts,
+            None => {
+                let parts = self.clamped(index, count, body)?;
+                self.proofs = Proofs::Again;
+                parts
+            }
+        };
         let edges = i64::from(parts.first) + i64::from(parts.last);
         let few = Expr::binary(BinOp::Le, Expr::Index(count.clone()), Expr::int(edges));
         let condition = match parts.same {
@@ -176,6 +206,32 @@ impl Splitter {
             last: asked.last,
             edge: with(edge),
             middle: with(middle),
+        })
+    }
+
+    /// The parts of an innermost loop with clamped indices: all alike.
+    fn clamped(&self, index: &Name, count: &Index, body: &[Stmt]) -> Option<Parts> {
+        if statements(body) > MOST_CLAMPED || body.iter().any(|stmt| !stmt.blocks().is_empty()) {
+            return None;
+        }
+        let mut own = HashSet::from([index.clone()]);
+        crate::rename::binders(body, &mut own);
+        let around = Around {
+            splitter: self,
+            index,
+            count: count.substitute(|name| self.defined.get(name).cloned()),
+            own: &own,
+        };
+        let mut asked = Asked::default();
+        for stmt in body {
+            stmt.for_each_expr(&mut |expr| around.clamps(expr, &mut asked));
+        }
+        (asked.first || asked.last).then(|| Parts {
+            same: None,
+            first: asked.first,
+            last: asked.last,
+            edge: body.to_vec(),
+            middle: body.to_vec(),
         })
     }
 
@@ -313,6 +369,47 @@ impl Around<'_> {
             _ => return None,
         };
         self.found(not_negative == -i, not_negative == last)
+    }
+
+    /// Which edges decide on the least or greatest of two numbers in an expression.
+    fn clamps(&self, expr: &Expr, asked: &mut Asked) {
+        match expr {
+            Expr::Const(_) | Expr::Var(_) | Expr::Index(_) | Expr::Load(..) => {}
+            Expr::Unary(_, a) => self.clamps(a, asked),
+            Expr::Binary(op, a, b) => {
+                self.clamps(a, asked);
+                self.clamps(b, asked);
+                if matches!(op, BinOp::Min | BinOp::Max) {
+                    let (first, last) = self.between(a, b);
+                    asked.first |= first;
+                    asked.last |= last;
+                }
+            }
+            Expr::Ternary(_, a, b, c) | Expr::Select(a, b, c) => {
+                [a, b, c].into_iter().for_each(|part| self.clamps(part, asked));
+            }
+        }
+    }
+
+    /// Whether two numbers change places behind the first iteration, or before the last one. Nothing is decided by that but where
+    /// a loop is cut, so sums need not be proved to fit.
+    fn between(&self, a: &Expr, b: &Expr) -> (bool, bool) {
+        let (Some(a), Some(b)) = (self.sum(a), self.sum(b)) else {
+            return (false, false);
+        };
+        let first = Index::var(self.index.clone());
+        let last = self.count.clone() - Index::one() - first.clone();
+        let apart = [a.clone() - b.clone(), b - a];
+        let is = |edge: &Index| apart.iter().any(|apart| *apart == edge.clone() - Index::one());
+        (is(&first), is(&last))
+    }
+
+    fn sum(&self, expr: &Expr) -> Option<Index> {
+        match expr {
+            Expr::Binary(BinOp::Add, a, b) => self.sum(a)?.checked_add(&self.sum(b)?),
+            Expr::Binary(BinOp::Sub, a, b) => self.sum(a)?.checked_sub(&self.sum(b)?),
+            other => self.splitter.number(other),
+        }
     }
 
     fn found(&self, first: bool, last: bool) -> Option<Asked> {

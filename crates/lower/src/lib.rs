@@ -154,13 +154,21 @@ fn lower_entries(program: &Program, names: &[&str]) -> Lowering<Lowered> {
     in_turn::in_turn(&mut procs);
     let stores = with_stores(&all_cells, &mut procs, &interfaces)?;
     proofs::simplify(&mut procs, &interfaces);
+    let mut again = edges::Proofs::AsBefore;
     for proc in &mut procs {
         tidy::tidy(proc);
         in_place::in_place(proc);
         // What was copied from and to may be of no use now.
         tidy::tidy(proc);
         forward::forward(proc);
-        edges::edges(proc);
+        if edges::edges(proc) == edges::Proofs::Again {
+            again = edges::Proofs::Again;
+        }
+    }
+    if again == edges::Proofs::Again {
+        proofs::simplify(&mut procs, &interfaces);
+    }
+    for proc in &mut procs {
         turns::turns(proc);
         scalars::scalars(proc);
     }

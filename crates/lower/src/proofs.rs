@@ -281,9 +281,12 @@ impl Prover {
             Expr::Const(_) | Expr::Var(_) => {}
             Expr::Index(index) | Expr::Load(_, index) => self.index(index),
             Expr::Unary(_, argument) => self.expr(argument),
-            Expr::Binary(_, left, right) => {
+            Expr::Binary(op, left, right) => {
                 self.expr(left);
                 self.expr(right);
+                if let Some(one) = self.surely_one(*op, left, right) {
+                    *expr = one;
+                }
             }
             Expr::Ternary(_, a, b, c) => [a, b, c].into_iter().for_each(|part| self.expr(part)),
             Expr::Select(condition, then, otherwise) => {

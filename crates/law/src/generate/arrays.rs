@@ -280,8 +280,24 @@ impl Generator {
             Ty::Scalar(scalar) if !scalar.is_float() && self.rng.chance(60) => {
                 node!(own.clone(); "(sort ", self.expr(own, depth), ")")
             }
-            _ => node!(own.clone(); "(reverse ", self.expr(own, depth), ")"),
+            _ if self.rng.chance(50) => node!(own.clone(); "(reverse ", self.expr(own, depth), ")"),
+            _ => self.clamped(own, depth),
         }
+    }
+
+    /// An array seen some elements further on, its ends repeated.
+    fn clamped(&mut self, own: &Ty, depth: usize) -> Node {
+        let (array, at) = (self.fresh(), self.fresh());
+        let by = ["- 2", "- 1", "+ 1", "+ 2"];
+        let by = self.rng.pick(&by).copied().unwrap_or("- 1");
+        let last = format!("length {array} - 1");
+        let index = match self.rng.below(3) {
+            0 => format!("max 0 (min ({last}) ({at} {by}))"),
+            1 => format!("min (max ({at} {by}) 0) ({last})"),
+            _ => format!("if {at} {by} < 0 then 0 else min ({at} {by}) ({last})"),
+        };
+        node!(own.clone(); format!("(let {array} = "), self.expr(own, depth),
+              format!(" in map (\\{at} -> {array}[{index}]) (iota (length {array})))"))
     }
 
     /// An array of unknown size whose size is claimed.

@@ -87,6 +87,84 @@ impl Prover {
             BinOp::Rem => self.learn_remainder(name, left, right),
             _ => {}
         }
+        if matches!(op, BinOp::Max | BinOp::Min) {
+            self.learn_clamped(name, value);
+        }
+    }
+
+    /// `max(0, min(n - 1, i))` is an index of an array of size `n`, where there is an element.
+    fn learn_clamped(&mut self, name: &Name, value: &Expr) {
+        let this = Index::var(name.clone());
+        if self.is_at_least(value, &Index::zero()) {
+            self.facts.assume_nonneg(this.clone());
+        }
+        let mut bounds = Vec::new();
+        self.names_above(value, &mut bounds);
+        bounds.sort();
+        bounds.dedup();
+        for bound in bounds {
+            let most = Index::var(bound) - Poly::one();
+            if self.is_at_most(value, &most) {
+                self.facts.assume_nonneg(most - &this);
+            }
+        }
+    }
+
+    /// Names that what a clamped number is made of may be below.
+    fn names_above(&self, expr: &Expr, found: &mut Vec<Name>) {
+        match (self.number(expr), expr) {
+            (Some(number), _) => {
+                found.extend(number.free_vars().cloned());
+                found.extend(self.facts.above(&number));
+            }
+            (None, Expr::Binary(BinOp::Max | BinOp::Min, left, right)) => {
+                self.names_above(left, found);
+                self.names_above(right, found);
+            }
+            (None, _) => {}
+        }
+    }
+
+    fn is_at_least(&self, expr: &Expr, bound: &Index) -> bool {
+        match (self.number(expr), expr) {
+            (Some(number), _) => self.facts.is_nonneg(&(&number - bound)),
+            (None, Expr::Binary(BinOp::Max, left, right)) => {
+                self.is_at_least(left, bound) || self.is_at_least(right, bound)
+            }
+            (None, Expr::Binary(BinOp::Min, left, right)) => {
+                self.is_at_least(left, bound) && self.is_at_least(right, bound)
+            }
+            (None, _) => false,
+        }
+    }
+
+    fn is_at_most(&self, expr: &Expr, bound: &Index) -> bool {
+        match (self.number(expr), expr) {
+            (Some(number), _) => self.facts.is_nonneg(&(bound - &number)),
+            (None, Expr::Binary(BinOp::Max, left, right)) => {
+                self.is_at_most(left, bound) && self.is_at_most(right, bound)
+            }
+            (None, Expr::Binary(BinOp::Min, left, right)) => {
+                self.is_at_most(left, bound) || self.is_at_most(right, bound)
+            }
+            (None, _) => false,
+        }
+    }
+
+    /// The one of two numbers that is surely the greatest or least.
+    pub(super) fn surely_one(&self, op: BinOp, left: &Expr, right: &Expr) -> Option<Expr> {
+        let wins = |one: &Expr, other: &Expr| {
+            self.number(other).is_some_and(|other| match op {
+                BinOp::Max => self.is_at_least(one, &other),
+                BinOp::Min => self.is_at_most(one, &other),
+                _ => false,
+            })
+        };
+        match (wins(left, right), wins(right, left)) {
+            (true, _) => Some(left.clone()),
+            (_, true) => Some(right.clone()),
+            _ => None,
+        }
     }
 
     fn learn_remainder(&mut self, name: &Name, left: Option<Index>, right: Option<Index>) {
