@@ -2,6 +2,7 @@
 
 use crate::Target;
 use crate::analysis;
+use crate::device::Side;
 use crate::helpers::Helper;
 use crate::index::Arithmetic;
 use crate::procedure::{Emitter, Region, Role};
@@ -9,7 +10,7 @@ use crate::threshold::{is_straight_line, iterations_for_threads};
 use crate::tree::{CBinary, CExpr, CStmt, CType, CUnary};
 use crate::uneven::schedule;
 use almach_base::Diagnostic;
-use almach_imp::{LoopMode, Stmt, Width};
+use almach_imp::{Index, LoopMode, Stmt, Touched, Width};
 use almach_value::ScalarType;
 
 /// The numbers of iterations that gcc writes out one by one, and that are lanes of a vector all the same.
@@ -71,6 +72,9 @@ impl Emitter<'_> {
         if self.unit.target == Target::C && mode == LoopMode::Simd && is_vector && analysis::is_simple(body) {
             out.push(CStmt::Mark(self.helpers.need(Helper::Lanes)));
         }
+        if self.reads_on(mode, count, body) {
+            out.push(CStmt::Mark("UNROLL".into()));
+        }
         let body = match threads {
             // Its buffers belong to the iteration.
             true => self.own_region(None, body)?.0,
@@ -92,6 +96,25 @@ impl Emitter<'_> {
             body,
         });
         Ok(())
+    }
+
+    /// Whether a loop of a work-item is short code that reads the device's memory again and again: several rounds at once read without
+    /// waiting for each other.
+    fn reads_on(&self, mode: LoopMode, count: &Index, body: &[Stmt]) -> bool {
+        let statements = body.iter().filter(|stmt| !matches!(stmt, Stmt::At(_)));
+        let is_long = count.as_constant().is_none_or(|count| count >= 8);
+        let reads = |stmt: &Stmt| {
+            Touched::of([stmt])
+                .cells
+                .keys()
+                .any(|name| !self.locals.contains(name))
+        };
+        matches!(self.side, Side::Kernel { .. })
+            && mode == LoopMode::Seq
+            && is_long
+            && statements.count() <= 4
+            && body.iter().all(|stmt| stmt.blocks().is_empty())
+            && body.iter().any(reads)
     }
 
     pub fn team(&mut self) -> Emit<String> {

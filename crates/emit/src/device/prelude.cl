@@ -22,6 +22,7 @@ typedef unsigned long long uint64_t;
 #define MEET() __syncthreads()
 #define LIVING() ((void)0)
 #define MEET_ANY(dead) (__syncthreads_or((dead) || over) != 0)
+#define UNROLL _Pragma("unroll 8")
 #define FENCE() __threadfence()
 #define EXCHANGE_32(cell, value) atomicExch((unsigned int *)(cell), value)
 #define COMPARE_32(cell, old, value) atomicCAS((unsigned int *)(cell), old, value)
@@ -68,6 +69,7 @@ typedef ulong uint64_t;
   if (ITEM == 0) somebody_is_dead = 0; \
   MEET()
 #define MEET_ANY(dead) meet_any(dead, &somebody_is_dead)
+#define UNROLL
 #define FENCE() mem_fence(CLK_GLOBAL_MEM_FENCE)
 #define EXCHANGE_32(cell, value) atomic_xchg(cell, value)
 #define COMPARE_32(cell, old, value) atomic_cmpxchg(cell, old, value)

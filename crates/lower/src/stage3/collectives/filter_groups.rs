@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! par for c < chunks { items: count what is kept; count[c] = the sum }
-//! par for g < 1 { items: start[c] = the sum of all before c; start[chunks] = all }
+//! par for g < 1 { items: start[c] = the sum of all before c; start[last] = all }
 //! par for c < chunks {
 //!   items: tile[i] = the elements of the chunk            neighbours read neighbours
 //!   items: run l of the tile: which are kept, and how many
@@ -62,6 +62,24 @@ struct Sums {
     rows: Name,
 }
 
+/// How many elements chunks keep, and how many are kept before each of them. Work-items that sum them up have runs of chunks: the first
+/// of all runs lie side by side, then the second ones.
+struct Counts {
+    before: Name,
+    after: Name,
+    run: Index,
+    /// The cell for all chunks together.
+    all: Index,
+}
+
+impl Counts {
+    /// The cell of a chunk.
+    fn cell(&self, chunk: &Index) -> Index {
+        let item = chunk.div(&self.run);
+        &SUMMING.items() * &(chunk - &(&self.run * &item)) + &item
+    }
+}
+
 /// Whether all elements of a chunk are there.
 #[derive(Clone, Copy)]
 enum Whole {
@@ -86,20 +104,30 @@ impl Generator<'_> {
         let size = &filter.of.size;
         let parts = self.roomy_parts(filter)?;
         let chunking = self.chunked(size, Index::constant(chunk.get().into()));
-        let counts = self.scratch("count", ScalarType::I64, chunking.count.clone());
-        let starts = self.scratch("start", ScalarType::I64, &chunking.count + &Index::one());
+        let run = self.div(
+            &(&chunking.count + &SUMMING.items() - Index::one()),
+            &SUMMING.items(),
+        );
+        let run = self.named("run", run);
+        let cells = &run * &SUMMING.items();
+        let counts = Counts {
+            before: self.scratch("count", ScalarType::I64, cells.clone()),
+            after: self.scratch("start", ScalarType::I64, &cells + &Index::one()),
+            run,
+            all: cells,
+        };
         self.count_kept(filter, &chunking, &counts)?;
-        self.sum_up_counts(&chunking, &counts, &starts)?;
-        self.write_kept(filter, &parts, &chunking, &starts)?;
-        let kept = self.as_index(Expr::Load(starts.clone(), chunking.count));
-        self.emit(Stmt::Free(starts));
-        self.emit(Stmt::Free(counts));
+        self.sum_up_counts(&chunking, &counts)?;
+        self.write_kept(filter, &parts, &chunking, &counts)?;
+        let kept = self.as_index(Expr::Load(counts.after.clone(), counts.all.clone()));
+        self.emit(Stmt::Free(counts.after));
+        self.emit(Stmt::Free(counts.before));
         self.give_sizes(parts, &kept, size);
         Ok(())
     }
 
     /// How many elements of every chunk are kept.
-    fn count_kept(&mut self, filter: &Filter<'_>, chunking: &Chunking, counts: &Name) -> Lowering<()> {
+    fn count_kept(&mut self, filter: &Filter<'_>, chunking: &Chunking, counts: &Counts) -> Lowering<()> {
         self.over_chunks(chunking, LoopMode::Par, |this, chunk| {
             let sums = this.sums(ITEMS, ScalarType::I32);
             this.whole_or_not(chunking, chunk, |this, whole| {
@@ -137,25 +165,20 @@ impl Generator<'_> {
                 Ok(())
             })?;
             let all = Expr::unary(UnOp::Convert(ScalarType::I64), Expr::Var(all));
-            this.put_cell(counts, chunk.number.clone(), all);
+            this.put_cell(&counts.before, counts.cell(&chunk.number), all);
             this.end_sums(sums);
             Ok(())
         })
     }
 
     /// How many are kept before every chunk, and of all in the last cell: by one group, whose work-items have runs of the counts.
-    fn sum_up_counts(&mut self, chunking: &Chunking, counts: &Name, starts: &Name) -> Lowering<()> {
-        let run = self.div(
-            &(&chunking.count + &SUMMING.items() - Index::one()),
-            &SUMMING.items(),
-        );
-        let run = self.named("run", run);
+    fn sum_up_counts(&mut self, chunking: &Chunking, counts: &Counts) -> Lowering<()> {
         self.in_one_group(|this| {
             let sums = this.sums(SUMMING, ScalarType::I64);
             this.on_items(SUMMING.items(), |this, item| {
                 let sum = this.number("sum", ScalarType::I64);
-                this.over_run(&run, chunking, item, |this, chunk| {
-                    this.add(&sum, Expr::Load(counts.clone(), chunk.clone()));
+                this.over_run(counts, chunking, item, |this, cell| {
+                    this.add(&sum, Expr::Load(counts.before.clone(), cell.clone()));
                     Ok(())
                 })?;
                 let cell = this.cell_of(&sums, item);
@@ -165,32 +188,33 @@ impl Generator<'_> {
             this.sum_up(&sums)?;
             this.on_items(SUMMING.items(), |this, item| {
                 let before = this.before_item(&sums, item);
-                this.over_run(&run, chunking, item, |this, chunk| {
-                    this.put_cell(starts, chunk.clone(), Expr::Var(before.clone()));
-                    this.add(&before, Expr::Load(counts.clone(), chunk.clone()));
+                this.over_run(counts, chunking, item, |this, cell| {
+                    this.put_cell(&counts.after, cell.clone(), Expr::Var(before.clone()));
+                    this.add(&before, Expr::Load(counts.before.clone(), cell.clone()));
                     Ok(())
                 })
             })?;
             let all = Expr::Load(sums.rows.clone(), SUMMING.side());
-            this.put_cell(starts, chunking.count.clone(), all);
+            this.put_cell(&counts.after, counts.all.clone(), all);
             this.end_sums(sums);
             Ok(())
         })
     }
 
-    /// The chunks of a work-item: a run of them, shorter at the end. No test is in the loop, so that reads need not wait for each other.
+    /// The cells of a work-item's chunks: a run of them, shorter at the end. No test is in the loop, so that reads need not wait for
+    /// each other.
     fn over_run(
         &mut self,
-        run: &Index,
+        counts: &Counts,
         chunking: &Chunking,
         item: &Index,
         body: impl FnOnce(&mut Self, &Index) -> Lowering<()>,
     ) -> Lowering<()> {
-        let first = run * item;
+        let first = &counts.run * item;
         let left = Expr::binary(BinOp::Max, Expr::Index(&chunking.count - &first), Expr::int(0));
-        let own = Expr::binary(BinOp::Min, left, index_expr(run.clone()));
+        let own = Expr::binary(BinOp::Min, left, index_expr(counts.run.clone()));
         let own = Index::var(self.kept_value("own", ScalarType::I64, own));
-        self.each(own, |this, j| body(this, &(&first + j)))
+        self.each(own, |this, j| body(this, &(&(&SUMMING.items() * j) + item)))
     }
 
     fn write_kept(
@@ -198,7 +222,7 @@ impl Generator<'_> {
         filter: &Filter<'_>,
         parts: &[Part],
         chunking: &Chunking,
-        starts: &Name,
+        counts: &Counts,
     ) -> Lowering<()> {
         let of = filter.of;
         self.over_chunks(chunking, LoopMode::Par, |this, chunk| {
@@ -229,7 +253,7 @@ impl Generator<'_> {
                 let memory = (&tile, &bits, &kept);
                 this.pack_runs(filter, (chunking, chunk, whole), memory, &sums, &total)
             })?;
-            let before = Expr::Load(starts.clone(), chunk.number.clone());
+            let before = Expr::Load(counts.after.clone(), counts.cell(&chunk.number));
             let before = Index::var(this.kept_value("before", ScalarType::I64, before));
             let moved = [
                 (Index::zero(), total.clone(), before.clone()),
