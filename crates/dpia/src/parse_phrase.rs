@@ -354,6 +354,8 @@ impl Parser {
                 Prim::Check(site, arguments)
             }
             "tag" => Prim::Tag(self.ident("a store")?),
+            "orderOf" => Prim::OrderOf(self.ident("a store")?),
+            "reachOf" => Prim::ReachOf(self.ident("a store")?),
             "tableOf" => Prim::TableOf(self.ident("a store")?),
             "column" => {
                 let store = self.ident("a store")?;
@@ -375,7 +377,7 @@ impl Parser {
                 Prim::Construct(Box::new(Row { store, tag, columns }))
             }
             "groupOf" => Prim::GroupOf(self.ident("a store")?),
-            "newTable" | "newGroup" | "newRows" => {
+            "newTable" | "newCells" | "newGroup" | "newRows" => {
                 let level = self.level()?;
                 self.expect(",")?;
                 let store = self.ident("a store")?;
@@ -385,6 +387,7 @@ impl Parser {
                 }
                 match name {
                     "newTable" => Prim::NewTable(level, store, columns),
+                    "newCells" => Prim::NewCells(level, store, columns),
                     "newGroup" => Prim::NewGroup(level, store, columns),
                     _ => Prim::NewRows(level, store, columns),
                 }

@@ -193,6 +193,14 @@ macro_rules! plain_primitives {
             /// of what can be reached from it, depth first in the order of columns, with itself the first; that is
             /// remembered.
             TableOf(Name),
+            /// A table of exactly what can be reached from a row, depth first in the order of columns, with the row itself the
+            /// first: its first row, and how many there are.
+            ReachOf(Name),
+            /// Of a store whose rows refer to one other at most: the rows that can be reached from one, in order, and the position
+            /// among them of the one that the last refers to, or -1.
+            OrderOf(Name),
+            /// Makes rows as [`Prim::NewTable`] does, which are in no table.
+            NewCells(Level, Name, Vec<ScalarType>),
             /// As [`Prim::NewTable`], but each row is in the table that its first column says.
             NewGroup(Level, Name, Vec<ScalarType>),
             /// Copies what can be reached from a row through rows of all types of its group to a table, and gives the row there.
@@ -335,6 +343,9 @@ impl Prim {
             Prim::NewTable(..) => "newTable",
             Prim::NewRows(..) => "newRows",
             Prim::TableOf(_) => "tableOf",
+            Prim::ReachOf(_) => "reachOf",
+            Prim::OrderOf(_) => "orderOf",
+            Prim::NewCells(..) => "newCells",
             Prim::NewGroup(..) => "newGroup",
             Prim::GroupOf(_) => "groupOf",
             _ => "",
@@ -430,7 +441,8 @@ impl Prim {
                 let columns: String = row.columns.iter().map(|(_, t)| format!("exp[{t}] -> ")).collect();
                 format!("{columns}acc[i64] -> comm")
             }
-            Prim::TableOf(_) => "exp[i64] -> acc[(i64, i64)] -> comm".into(),
+            Prim::TableOf(_) | Prim::ReachOf(_) => "exp[i64] -> acc[(i64, i64)] -> comm".into(),
+            Prim::OrderOf(_) => "exp[i64] -> acc[some k'. k'.i64] -> acc[i64] -> comm".into(),
             Prim::GroupOf(_) => "exp[i64] -> acc[i64] -> comm".into(),
             Prim::Foreign(function) => border::foreign_scheme(function)?,
             Prim::Trace(_, ty) => border::trace_scheme(ty)?,
@@ -475,7 +487,7 @@ impl Prim {
             Prim::ReduceByIndexI(_, t, _) => format!(
                 "(n: nat) -> (k: nat) -> (s: data) -> {cell} -> exp[n.{t}] -> exp[n.s] -> var[k.s] -> comm"
             ),
-            Prim::NewTable(_, _, columns) | Prim::NewGroup(_, _, columns) => {
+            Prim::NewTable(_, _, columns) | Prim::NewCells(_, _, columns) | Prim::NewGroup(_, _, columns) => {
                 let columns: String = columns.iter().map(|t| format!(", {t}")).collect();
                 let row = match columns.is_empty() {
                     true => format!("({TAG},)"),

@@ -547,7 +547,11 @@ impl fmt::Display for Prim {
                 }
                 f.write_str(">")
             }
-            Prim::Tag(store) | Prim::TableOf(store) | Prim::GroupOf(store) => write!(f, "{name}<{store}>"),
+            Prim::Tag(store)
+            | Prim::TableOf(store)
+            | Prim::ReachOf(store)
+            | Prim::OrderOf(store)
+            | Prim::GroupOf(store) => write!(f, "{name}<{store}>"),
             Prim::Column(store, at, t) => write!(f, "{name}<{store},{at},{t}>"),
             Prim::Construct(row) => {
                 write!(f, "{name}<{},{}", row.store, row.tag)?;
@@ -557,6 +561,7 @@ impl fmt::Display for Prim {
                 f.write_str(">")
             }
             Prim::NewTable(level, store, columns)
+            | Prim::NewCells(level, store, columns)
             | Prim::NewGroup(level, store, columns)
             | Prim::NewRows(level, store, columns) => {
                 write!(f, "{name}<{level},{store}")?;

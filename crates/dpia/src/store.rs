@@ -64,7 +64,12 @@ pub(crate) fn problem(stores: &[Store], prim: &Prim) -> Option<String> {
         wrong.map(|(at, ty)| format!("column {at} of `{}` holds no {ty}", store.name))
     };
     match prim {
-        Prim::Tag(name) | Prim::TableOf(name) if find(name).is_none() => missing(name),
+        Prim::Tag(name) | Prim::TableOf(name) | Prim::ReachOf(name) if find(name).is_none() => missing(name),
+        Prim::OrderOf(name) => match find(name) {
+            Some(store) if store.references.iter().all(|all| is_link(all)) => None,
+            Some(store) => Some(format!("rows of `{}` refer to several others", store.name)),
+            None => missing(name),
+        },
         Prim::GroupOf(name) => match find(name) {
             Some(store) => no_group(store),
             None => missing(name),
@@ -85,13 +90,20 @@ pub(crate) fn problem(stores: &[Store], prim: &Prim) -> Option<String> {
             Some(store) => columns_fit(store, &row.columns),
             None => missing(&row.store),
         },
-        Prim::NewTable(_, name, columns) | Prim::NewRows(_, name, columns) => match find(name) {
+        Prim::NewTable(_, name, columns)
+        | Prim::NewCells(_, name, columns)
+        | Prim::NewRows(_, name, columns) => match find(name) {
             Some(store) if store.columns == *columns => None,
             Some(store) => Some(format!("rows of `{}` have other columns", store.name)),
             None => missing(name),
         },
         _ => None,
     }
+}
+
+/// Whether a row with these references refers to one other at most.
+fn is_link(references: &[Reference]) -> bool {
+    matches!(references, [] | [Reference::Cell(_)])
 }
 
 /// Why a store is none of types that refer to each other.

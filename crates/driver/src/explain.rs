@@ -93,6 +93,9 @@ pub fn explain(
     for decision in decisions {
         say(decision.span, Kind::Strategy, decision.to_string());
     }
+    for span in walks(&program) {
+        say(span, Kind::Strategy, how_lists_are_walked(target).to_owned());
+    }
     let plan::Planned {
         facts: planned,
         copying,
@@ -151,6 +154,38 @@ pub fn explain(
     }
     facts.sort_by_key(|fact| (fact.span.file, fact.span.start, fact.span.end, fact.kind));
     Ok(Explanation { facts, peaks })
+}
+
+/// Where the cells of a list are brought into their order.
+fn walks(program: &Program) -> Vec<Span> {
+    struct Walks(Vec<Span>);
+    impl Walk for Walks {
+        fn stmt(&mut self, stmt: &Stmt) {
+            if matches!(&stmt.exp, Exp::Op(op) if op.prim == Prim::Reach) {
+                self.0.push(stmt.span);
+            }
+            walk_stmt(self, stmt);
+        }
+    }
+    let mut walks = Walks(Vec::new());
+    for function in &program.functions {
+        walk_function(&mut walks, function);
+    }
+    walks.0
+}
+
+fn how_lists_are_walked(target: Target) -> &'static str {
+    match target {
+        Target::OpenMp => {
+            "the cells of a list in a table are found by following sublists, 16 in turn on every thread; those that constructors made, and short ones, one after the other"
+        }
+        Target::C => {
+            "the cells of a list in a table are found by following sublists, 16 in turn; those that constructors made, and short ones, one after the other"
+        }
+        Target::OpenCl | Target::Cuda => {
+            "the cells of a list are found by the host, which follows 16 sublists in turn"
+        }
+    }
 }
 
 /// The operations that rearrange arrays.

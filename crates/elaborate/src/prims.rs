@@ -58,7 +58,9 @@ pub(crate) fn arity(prim: Prim, arrays: usize, ty: &Ty) -> usize {
         | Prim::AsScalar
         | Prim::Materialise
         | Prim::Nodes
-        | Prim::RootOf => 1,
+        | Prim::RootOf
+        | Prim::Reach
+        | Prim::Constructed => 1,
         // What is placed is a value: a function of two arguments waits for both.
         Prim::ToGlobal | Prim::ToLocal | Prim::ToPrivate => {
             let mut count = 0;

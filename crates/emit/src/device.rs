@@ -284,6 +284,7 @@ impl Emitter<'_> {
             frame: None,
             names: HashMap::new(),
             narrow: HashSet::new(),
+            reserved: HashSet::new(),
             facts: self.facts.clone(),
             scope: scope.clone(),
             rooms: HashMap::new(),

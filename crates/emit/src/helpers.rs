@@ -62,6 +62,8 @@ pub struct Helpers {
     pub reserved: BTreeSet<Name>,
     /// Whether a cell is settled.
     pub settles: bool,
+    /// Whether one is settled in a row that nobody else knows yet.
+    pub settles_own: bool,
     /// Whether there are atomic steps on local memory.
     pub local_atomics: bool,
 }

@@ -166,6 +166,7 @@ const TAKEN: &[&str] = &[
     "cell_place",
     "chunk_of",
     "settle",
+    "settle_own",
     "settled",
 ];
 

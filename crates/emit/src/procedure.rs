@@ -114,6 +114,8 @@ pub struct Emitter<'a> {
     pub locals: HashSet<Name>,
     /// Indices of loops that are 32 bits wide.
     pub narrow: HashSet<Name>,
+    /// The first of rows that were reserved here.
+    pub reserved: HashSet<Name>,
     pub facts: Facts,
     pub scope: Scope,
     pub regions: Vec<Region>,
@@ -160,6 +162,7 @@ impl<'a> Emitter<'a> {
             rooms: HashMap::new(),
             locals: HashSet::new(),
             narrow: HashSet::new(),
+            reserved: HashSet::new(),
             facts: Facts::default(),
             scope: unit.scope.clone(),
             regions: Vec::new(),

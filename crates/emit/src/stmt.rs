@@ -56,8 +56,17 @@ impl Emitter<'_> {
                 match self.known(buffer)?.role {
                     Role::Column(Writing::Settled) => {
                         let place = self.column_place(buffer, index)?;
-                        self.helpers.settles = true;
-                        out.push(CStmt::Do(CExpr::call("settle", [place, value])));
+                        let settle = match index.free_vars().any(|var| self.reserved.contains(var)) {
+                            true => {
+                                self.helpers.settles_own = true;
+                                "settle_own"
+                            }
+                            false => {
+                                self.helpers.settles = true;
+                                "settle"
+                            }
+                        };
+                        out.push(CStmt::Do(CExpr::call(settle, [place, value])));
                     }
                     _ => out.push(CStmt::Assign(self.cell(buffer, index)?, value)),
                 }
@@ -278,6 +287,7 @@ impl Emitter<'_> {
         out: &mut Vec<CStmt>,
     ) -> Emit<()> {
         self.helpers.reserved.insert(store.clone());
+        self.reserved.insert(name.clone());
         let Some(known) = self.unit.stores.get(store) else {
             return Err(self.bug(format!("there is no store `{store}`")));
         };

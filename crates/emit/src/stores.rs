@@ -166,6 +166,9 @@ pub fn texts(unit: &Unit<'_>, helpers: &Helpers, target: Target) -> Vec<String> 
             Target::OpenMp => SETTLE_AT_ONCE.to_string(),
         });
     }
+    if helpers.settles_own {
+        texts.push(SETTLE_OWN.to_string());
+    }
     texts
 }
 
@@ -261,6 +264,12 @@ const SETTLED_AT_ONCE: &str = "static inline int64_t settled(const int64_t *cell
 
 const SETTLE: &str = "/* The first value that is not zero stays. */
 static inline void settle(int64_t *cell, int64_t value) {
+  if (*cell == 0) *cell = value;
+}
+";
+
+const SETTLE_OWN: &str = "/* As settle, for a row that nobody else knows yet. */
+static inline void settle_own(int64_t *cell, int64_t value) {
   if (*cell == 0) *cell = value;
 }
 ";

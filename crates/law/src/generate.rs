@@ -11,6 +11,7 @@ mod control;
 mod data;
 mod large;
 mod levels;
+mod lists;
 mod scalars;
 mod unknown;
 mod views;
@@ -82,6 +83,8 @@ const RUNS: usize = 3;
 const DEPTH: usize = 5;
 /// How many in a hundred programs are about a recursive type.
 const DATA_PERCENT: usize = 4;
+/// How many in a hundred programs are about recursions over lists.
+const LISTS_PERCENT: usize = 3;
 /// How many in a hundred programs are about large arrays.
 const LARGE_PERCENT: usize = 3;
 
@@ -101,6 +104,7 @@ pub fn program(seed: u64) -> Program {
     match generator.rng.below(100) {
         at if at < LARGE_PERCENT => generator.large_program(),
         at if at < LARGE_PERCENT + DATA_PERCENT => generator.data_program(),
+        at if at < LARGE_PERCENT + DATA_PERCENT + LISTS_PERCENT => generator.list_program(),
         _ => generator.program(),
     }
 }

@@ -399,6 +399,32 @@ impl Cells {
         Some(at as i64)
     }
 
+    /// The cells with the references that stay in a type.
+    pub(crate) fn own(&self) -> &Cells {
+        self.by_type.as_deref().unwrap_or(self)
+    }
+
+    /// Of a list, a type whose constructors refer to a cell of it once at most: each that does, and the column.
+    pub(crate) fn links(&self) -> Option<Vec<(u32, u32)>> {
+        let mut links = Vec::new();
+        for (tag, references) in (0u32..).zip(&self.store.references) {
+            match references.as_slice() {
+                [] => {}
+                [Reference::Cell(column)] => links.push((tag, *column)),
+                _ => return None,
+            }
+        }
+        Some(links)
+    }
+
+    /// The constructors without fields, and their rows.
+    pub(crate) fn constant_rows(&self) -> Vec<(u32, i64)> {
+        let constructors = 0..self.constructors.len() as u32;
+        constructors
+            .filter_map(|constructor| Some((constructor, self.constant(constructor)?)))
+            .collect()
+    }
+
     /// Makes the rows that are there from the start: those of constructors without fields, and those of zeros.
     pub(crate) fn make_constants(&self, span: Span) -> Vec<Stmt> {
         let mut stmts = Vec::new();
@@ -518,6 +544,21 @@ pub(crate) fn place_name(store: &Name) -> Name {
 /// The procedure that finds or makes the table of a cell.
 pub(crate) fn table_of_name(store: &Name) -> Name {
     Name::from(format!("{store}$table_of"))
+}
+
+/// The procedure that finds or makes a table of exactly what can be reached from a cell.
+pub(crate) fn reach_of_name(store: &Name) -> Name {
+    Name::from(format!("{store}$reach_of"))
+}
+
+/// The procedure that finds the cells of a list, in their order.
+pub(crate) fn order_of_name(store: &Name) -> Name {
+    Name::from(format!("{store}$order_of"))
+}
+
+/// The procedure that copies what can be reached from a cell to a new table.
+pub(crate) fn copy_of_name(store: &Name) -> Name {
+    Name::from(format!("{store}$copy_of"))
 }
 
 /// The procedure that copies what can be reached from a cell of a group.

@@ -225,10 +225,13 @@ fn with_stores(
     for cells in all_cells.all() {
         stores.extend(cells.imp_stores());
         let is_called = |name: Name| called.contains(&&name);
-        if is_called(cells::table_of_name(cells.name())) {
-            let own = cells.by_type.as_ref().unwrap_or(&cells);
-            tables.push(tabulate::table_of(own, span)?);
-        }
+        let wanted = tabulate::Wanted {
+            table_of: is_called(cells::table_of_name(cells.name())),
+            reach_of: is_called(cells::reach_of_name(cells.name())),
+            order_of: is_called(cells::order_of_name(cells.name())),
+        };
+        let own = cells.by_type.as_ref().unwrap_or(&cells);
+        tables.extend(tabulate::tables(own, wanted, span)?);
         if is_called(cells::group_of_name(cells.name())) {
             tables.push(tabulate::group_of(&cells, span)?);
         }

@@ -5,25 +5,57 @@
 //! their references changed to the copies. Arrays that hold references are copied with them; all others are shared.
 
 mod group;
+mod lists;
 
 pub(crate) use group::{group_of, into_tables};
 
 use crate::cells::{
-    Cells, Elements, Leaf, Refers, column_name, count_name, first_name, table_name, table_of_name,
-    tables_name, tag_name,
+    Cells, Elements, Leaf, Refers, column_name, copy_of_name, count_name, first_name, table_name,
+    table_of_name, tables_name, tag_name,
 };
 use crate::error::{Lowering, bug};
 use almach_base::{Name, Span};
 use almach_dpia::store::Reference;
 use almach_imp::{Proc, Stmt};
 
-/// `NAME$table_of(cell, out table)`.
-pub(crate) fn table_of(cells: &Cells, span: Span) -> Lowering<Proc> {
+/// Which of the procedures on tables a program calls.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted {
+    pub(crate) table_of: bool,
+    pub(crate) reach_of: bool,
+    pub(crate) order_of: bool,
+}
+
+/// The procedures that find or make tables.
+pub(crate) fn tables(cells: &Cells, wanted: Wanted, span: Span) -> Lowering<Vec<Proc>> {
+    let makes_tables = wanted.table_of || wanted.reach_of;
+    let mut procs = Vec::new();
+    if makes_tables || wanted.order_of {
+        procs.extend(lists::order_of(cells, span)?);
+    }
+    if !makes_tables {
+        return Ok(procs);
+    }
+    procs.push(lists::copy_of(cells, span)?);
+    let name = cells.name();
+    let places = [
+        ("@table_of@", table_of_name(name).to_string()),
+        ("@copy_of@", copy_of_name(name).to_string()),
+    ];
+    procs.push(procedure(TABLE_OF, name, &places, span)?);
+    if wanted.reach_of {
+        procs.push(lists::reach_of(cells, span)?);
+    }
+    Ok(procs)
+}
+
+/// A procedure `(cell, out table)` that copies what can be reached from a cell to a new table.
+fn walk(cells: &Cells, called: Name, span: Span) -> Lowering<Proc> {
     let name = cells.name();
     let widest = cells.store.references.iter().map(|references| direct(references));
     let widest = widest.max().unwrap_or(0).max(1);
     let places = [
-        ("@table_of@", table_of_name(name).to_string()),
+        ("@walk_of@", called.to_string()),
         (
             "@push_references@",
             push_references(name, "here", &cells.store.references),
@@ -49,7 +81,7 @@ fn procedure(text: &str, name: &Name, places: &[(&str, String)], span: Span) -> 
         ("@cells@", name.to_string()),
     ];
     let mut text = text.to_string();
-    for (place, filling) in columns.iter().chain(places) {
+    for (place, filling) in places.iter().chain(&columns) {
         text = text.replace(place, filling);
     }
     let parsed = almach_imp::parse(&text).map(|program| <[Proc; 1]>::try_from(program.procs));
@@ -68,7 +100,7 @@ fn procedure(text: &str, name: &Name, places: &[(&str, String)], span: Span) -> 
 fn place(stmts: &mut [Stmt], at: Span) {
     for stmt in stmts {
         match stmt {
-            Stmt::Alloc { span, .. } | Stmt::Reserve { span, .. } => *span = at,
+            Stmt::Alloc { span, .. } | Stmt::Reserve { span, .. } | Stmt::Call { span, .. } => *span = at,
             Stmt::For { body, .. } | Stmt::While { body, .. } => place(body, at),
             Stmt::If { then, otherwise, .. } => {
                 place(then, at);
@@ -89,7 +121,7 @@ fn direct(references: &[Reference]) -> usize {
 
 /// Pushes what a cell refers to, the last first.
 fn push_references(store: &Name, cell: &str, references: &[Vec<Reference>]) -> String {
-    let mut writer = Writer::of("push");
+    let mut writer = Writer::of("push", OwnCopies::LookedUp);
     for (tag, references) in references.iter().enumerate() {
         if references.is_empty() {
             continue;
@@ -103,7 +135,7 @@ fn push_references(store: &Name, cell: &str, references: &[Vec<Reference>]) -> S
 
 /// Copies the cell `old` to the new row `row`, from a field on; references go to the copies.
 fn copy_columns(cells: &Cells, first: usize) -> String {
-    let mut writer = Writer::of("copy");
+    let mut writer = Writer::of("copy", OwnCopies::LookedUp);
     for (tag, fields) in cells.constructors.iter().enumerate() {
         let leaves = fields.iter().skip(first).flat_map(|field| &field.leaves);
         let leaves: Vec<Leaf> = leaves.copied().collect();
@@ -117,20 +149,31 @@ fn copy_columns(cells: &Cells, first: usize) -> String {
     writer.text
 }
 
+/// Where the copy of a cell is that another one refers to.
+#[derive(Clone, Copy)]
+enum OwnCopies {
+    /// In a hash table.
+    LookedUp,
+    /// In the row that `behind` says.
+    Behind,
+}
+
 /// Statements with names of their own.
 struct Writer {
     text: String,
     /// Which part of the procedure it writes.
     part: &'static str,
     names: usize,
+    own: OwnCopies,
 }
 
 impl Writer {
-    fn of(part: &'static str) -> Writer {
+    fn of(part: &'static str, own: OwnCopies) -> Writer {
         Writer {
             text: String::new(),
             part,
             names: 0,
+            own,
         }
     }
 
@@ -190,7 +233,10 @@ impl Writer {
         while let Some(leaf) = rest.next() {
             let column = column_name(store, leaf.column);
             match leaf.refers {
-                Refers::Own => self.look_up(&column, old, new),
+                Refers::Own => match self.own {
+                    OwnCopies::LookedUp => self.look_up(&column, old, new),
+                    OwnCopies::Behind => self.line(format!("{column}[{new}] = behind")),
+                },
                 Refers::Begin(array) => match (rest.next(), cells.arrays.get(array)) {
                     (Some(end), Some(elements)) if refers_to_cells(cells, elements) => {
                         let end = column_name(store, end.column);
@@ -262,98 +308,107 @@ fn hash(key: &str) -> String {
     format!("((((({key} >> 4i64) * 7046029254386353131i64) >> 17i64) * 16i64) + ({key} & 15i64)) & mask")
 }
 
-/// A table of `mask + 1` slots is at most half full. A slot that holds -1 is empty.
-const TEXT: &str = "
+/// A cell remembers its table.
+const TABLE_OF: &str = "
 proc @table_of@(cell: i64, table: out i64) {
   let known: i64 = @table@[cell]
   if known != 0i64 {
     table = known - 1i64
   } else {
-    var mask: i64 = 31i64
-    buffer keys: i64
-    alloc keys[32]
-    buffer positions: i64
-    alloc positions[32]
-    for slot < 32 {
-      keys[slot] = -1i64
-      positions[slot] = 0i64
-    }
-    var count: i64 = 0i64
-    var room: i64 = 16i64
-    buffer order: i64
-    alloc order[16]
-    var height: i64 = @height@i64
-    buffer stack: i64
-    alloc stack[@height@]
-    stack[0] = cell
-    var depth: i64 = 1i64
-    buffer larger: i64
-    while depth > 0i64 {
-      depth = depth - 1i64
-      let here: i64 = stack[depth]
-      var at: i64 = @hash_here@
-      while (keys[at] != here) & (keys[at] != -1i64) {
-        at = (at + 1i64) & mask
-      }
-      if keys[at] == -1i64 {
-        keys[at] = here
-        positions[at] = count
-        if count == room {
-          alloc larger[2*room]
-          copy larger[0] = order[0] for room
-          swap order, larger
-          room = room * 2i64
-        }
-        order[count] = here
-        count = count + 1i64
-        if (depth + @width@i64) > height {
-          alloc larger[2*height]
-          copy larger[0] = stack[0] for depth
-          swap stack, larger
-          height = height * 2i64
-        }
-        let tag: u32 = @tag@[here]
-        @push_references@
-        if (count * 2i64) > mask {
-          let slots: i64 = (mask + 1i64) * 2i64
-          mask = slots - 1i64
-          alloc keys[slots]
-          alloc positions[slots]
-          for slot_2 < slots {
-            keys[slot_2] = -1i64
-            positions[slot_2] = 0i64
-          }
-          for old_position < count {
-            let key: i64 = order[old_position]
-            var place: i64 = @hash_key@
-            while keys[place] != -1i64 {
-              place = (place + 1i64) & mask
-            }
-            keys[place] = key
-            positions[place] = old_position
-          }
-        }
-      }
-    }
-    reserve new = @cells@[count]
-    reserve made = @tables@[1]
-    @first@[made] = new
-    @count@[made] = {count}
-    for position < count {
-      let old: i64 = order[position]
-      let row: i64 = {new + position}
-      let kind: u32 = @tag@[old]
-      @tag@[row] = kind
-      @table@[row] = {made + 1}
-      @copy_columns@
-    }
-    @table@[cell] = {made + 1}
-    table = {made}
-    free larger
-    free stack
-    free order
-    free positions
-    free keys
+    var made: i64
+    call @copy_of@(cell, out made)
+    @table@[cell] = made + 1i64
+    table = made
   }
+}
+";
+
+/// A table of `mask + 1` slots is at most half full. A slot that holds -1 is empty.
+const TEXT: &str = "
+proc @walk_of@(cell: i64, table: out i64) {
+  var mask: i64 = 31i64
+  buffer keys: i64
+  alloc keys[32]
+  buffer positions: i64
+  alloc positions[32]
+  for slot < 32 {
+    keys[slot] = -1i64
+    positions[slot] = 0i64
+  }
+  var count: i64 = 0i64
+  var room: i64 = 16i64
+  buffer order: i64
+  alloc order[16]
+  var height: i64 = @height@i64
+  buffer stack: i64
+  alloc stack[@height@]
+  stack[0] = cell
+  var depth: i64 = 1i64
+  buffer larger: i64
+  while depth > 0i64 {
+    depth = depth - 1i64
+    let here: i64 = stack[depth]
+    var at: i64 = @hash_here@
+    while (keys[at] != here) & (keys[at] != -1i64) {
+      at = (at + 1i64) & mask
+    }
+    if keys[at] == -1i64 {
+      keys[at] = here
+      positions[at] = count
+      if count == room {
+        alloc larger[2*room]
+        copy larger[0] = order[0] for room
+        swap order, larger
+        room = room * 2i64
+      }
+      order[count] = here
+      count = count + 1i64
+      if (depth + @width@i64) > height {
+        alloc larger[2*height]
+        copy larger[0] = stack[0] for depth
+        swap stack, larger
+        height = height * 2i64
+      }
+      let tag: u32 = @tag@[here]
+      @push_references@
+      if (count * 2i64) > mask {
+        let slots: i64 = (mask + 1i64) * 2i64
+        mask = slots - 1i64
+        alloc keys[slots]
+        alloc positions[slots]
+        for slot_2 < slots {
+          keys[slot_2] = -1i64
+          positions[slot_2] = 0i64
+        }
+        for old_position < count {
+          let key: i64 = order[old_position]
+          var place: i64 = @hash_key@
+          while keys[place] != -1i64 {
+            place = (place + 1i64) & mask
+          }
+          keys[place] = key
+          positions[place] = old_position
+        }
+      }
+    }
+  }
+  reserve new = @cells@[count]
+  reserve made = @tables@[1]
+  @first@[made] = new
+  @count@[made] = {count}
+  for position < count {
+    let old: i64 = order[position]
+    let row: i64 = {new + position}
+    let kind: u32 = @tag@[old]
+    @tag@[row] = kind
+    @table@[new + position] = {made + 1}
+    @copy_columns@
+  }
+  table = {made}
+  free larger
+  free stack
+  free order
+  free positions
+  free keys
 }
 ";

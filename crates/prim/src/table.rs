@@ -115,6 +115,8 @@ primitives! {
     Nodes "nodes" "'d -> [?]'node" No NONE;
     RootOf "root_of" "'d -> i64" No NONE;
     FromNodes "from_nodes" "i64 -> [n]'node -> 'd" No NONE;
+    Reach "reach" "'d -> [?]'node" No NONE;
+    Constructed "constructed" "[n]'node -> 'd" No NONE;
     Build "build" "(n: i64) -> i64 -> (i64 -> (i64 -> 'ref) -> 'node) -> 'd" Yes NONE;
 }
 
@@ -185,6 +187,8 @@ impl Prim {
             | Prim::Nodes
             | Prim::RootOf
             | Prim::FromNodes
+            | Prim::Reach
+            | Prim::Constructed
             | Prim::Build => false,
         }
     }

@@ -170,7 +170,7 @@ impl Cse {
         };
         match &stmt.exp {
             Exp::Construct { fields, .. } => !fields.is_empty() && gives_data(),
-            Exp::Op(op) if matches!(op.prim, Prim::FromNodes | Prim::Build) => true,
+            Exp::Op(op) if matches!(op.prim, Prim::FromNodes | Prim::Constructed | Prim::Build) => true,
             Exp::Op(op) => !op.functions.is_empty() && gives_data(),
             Exp::Call { .. } => gives_data(),
             _ => false,

@@ -171,7 +171,8 @@ impl Facts {
             | Prim::AsScalar
             | Prim::Materialise
             | Prim::Nodes
-            | Prim::RootOf => false,
+            | Prim::RootOf
+            | Prim::Reach => false,
             Prim::Iota | Prim::Replicate => !op.args.first().is_some_and(|size| self.is_not_negative(size)),
             Prim::Pad => !op.args.iter().take(2).all(|size| self.is_not_negative(size)),
             Prim::Slide => {
@@ -189,6 +190,7 @@ impl Facts {
             | Prim::Unflatten
             | Prim::AsVector
             | Prim::FromNodes
+            | Prim::Constructed
             | Prim::Build => true,
         }
     }

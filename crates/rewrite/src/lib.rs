@@ -17,6 +17,7 @@ pub mod hoisting;
 pub mod horizontal;
 pub mod inlining;
 pub mod known_results;
+pub mod lists;
 pub mod normal_sizes;
 pub mod pipelines;
 pub mod short_circuits;

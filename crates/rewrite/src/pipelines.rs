@@ -2,8 +2,8 @@
 
 use crate::{
     Pass, constant_folding, copy_propagation, cse, dead_code, flattening, forwarding, fusion, hoisting,
-    horizontal, inlining, known_results, normal_sizes, short_circuits, size_checks, split_results, tables,
-    tail_calls, views,
+    horizontal, inlining, known_results, lists, normal_sizes, short_circuits, size_checks, split_results,
+    tables, tail_calls, views,
 };
 
 /// Leaves a program small: what other passes leave behind is cleaned up here.
@@ -23,7 +23,10 @@ pub const CLEAN: &[&Pass] = &[
 pub const STANDARD: &[&Pass] = &[
     &dead_code::PASS,
     &inlining::PASS,
-    // Recursion that inlining has not hidden in larger bodies.
+    // Recursion that inlining has not hidden in larger bodies. Copies would hide what it does.
+    &copy_propagation::PASS,
+    &lists::PASS,
+    &inlining::PASS,
     &tail_calls::PASS,
     // The copies of inlined bodies, and what they decide.
     &copy_propagation::PASS,
@@ -92,6 +95,7 @@ pub const INLINE_ALL: &[&Pass] = &[
 pub const ALL: &[&Pass] = &[
     &inlining::PASS,
     &inlining::ALL,
+    &lists::PASS,
     &tail_calls::PASS,
     &tables::PASS,
     &copy_propagation::PASS,

@@ -55,17 +55,7 @@ impl Operator {
 
     /// The value that changes nothing.
     pub(crate) fn scalar_identity(op: BinOp, ty: ScalarType) -> Option<Scalar> {
-        match op {
-            BinOp::Add => zero(ty, -0.0),
-            BinOp::Mul => one(ty),
-            BinOp::Min if ty.is_float() => not_a_number(ty),
-            BinOp::Max if ty.is_float() => not_a_number(ty),
-            BinOp::Min => greatest(ty),
-            BinOp::Max => least(ty),
-            BinOp::And => all_ones(ty),
-            BinOp::Or | BinOp::Xor => zero(ty, 0.0),
-            _ => None,
-        }
+        almach_value::identity(op, ty)
     }
 
     /// How many scalars a state has.
@@ -135,74 +125,5 @@ fn operator(known: &Known, ty: &Type, path: &mut Vec<u32>) -> Option<Operator> {
             (right && allowed).then_some(Operator::Scalar(*op, *ty))
         }
         _ => None,
-    }
-}
-
-fn integer(ty: ScalarType, signed: i64, unsigned: u64) -> Option<Scalar> {
-    Some(match ty {
-        ScalarType::I8 => Scalar::I8(signed as i8),
-        ScalarType::I16 => Scalar::I16(signed as i16),
-        ScalarType::I32 => Scalar::I32(signed as i32),
-        ScalarType::I64 => Scalar::I64(signed),
-        ScalarType::U8 => Scalar::U8(unsigned as u8),
-        ScalarType::U16 => Scalar::U16(unsigned as u16),
-        ScalarType::U32 => Scalar::U32(unsigned as u32),
-        ScalarType::U64 => Scalar::U64(unsigned),
-        ScalarType::F32 | ScalarType::F64 | ScalarType::Bool => return None,
-    })
-}
-
-fn zero(ty: ScalarType, float: f64) -> Option<Scalar> {
-    match ty {
-        ScalarType::F32 => Some(Scalar::F32(float as f32)),
-        ScalarType::F64 => Some(Scalar::F64(float)),
-        ScalarType::Bool => Some(Scalar::Bool(false)),
-        _ => integer(ty, 0, 0),
-    }
-}
-
-fn one(ty: ScalarType) -> Option<Scalar> {
-    match ty {
-        ScalarType::F32 => Some(Scalar::F32(1.0)),
-        ScalarType::F64 => Some(Scalar::F64(1.0)),
-        _ => integer(ty, 1, 1),
-    }
-}
-
-fn not_a_number(ty: ScalarType) -> Option<Scalar> {
-    match ty {
-        ScalarType::F32 => Some(Scalar::F32(f32::NAN)),
-        ScalarType::F64 => Some(Scalar::F64(f64::NAN)),
-        _ => None,
-    }
-}
-
-fn all_ones(ty: ScalarType) -> Option<Scalar> {
-    match ty {
-        ScalarType::Bool => Some(Scalar::Bool(true)),
-        _ => integer(ty, -1, u64::MAX),
-    }
-}
-
-/// The bits of a type, less the sign where it has one.
-fn value_bits(ty: ScalarType) -> u32 {
-    let bits = 8 * ty.bytes() as u32;
-    match ty.is_signed_integer() {
-        true => bits - 1,
-        false => bits,
-    }
-}
-
-fn greatest(ty: ScalarType) -> Option<Scalar> {
-    match ty {
-        ScalarType::Bool => Some(Scalar::Bool(true)),
-        _ => integer(ty, (u64::MAX >> (64 - value_bits(ty))) as i64, u64::MAX),
-    }
-}
-
-fn least(ty: ScalarType) -> Option<Scalar> {
-    match ty {
-        ScalarType::Bool => Some(Scalar::Bool(false)),
-        _ => integer(ty, -((u64::MAX >> (64 - value_bits(ty))) as i64) - 1, 0),
     }
 }

@@ -56,6 +56,12 @@ pub enum TableError {
         reference: i64,
         nodes: usize,
     },
+    /// The reference is to no node behind the one that has it.
+    Earlier {
+        node: usize,
+        reference: i64,
+        nodes: usize,
+    },
     /// A node does not look as its constructor says: a mistake of the caller.
     Malformed {
         node: usize,
@@ -111,6 +117,57 @@ impl NodeTable {
             table: Arc::new(self),
             at,
         })
+    }
+
+    /// The datum of node 0, as constructors make it from the last node to the first. Constructors without fields have these
+    /// cells.
+    pub fn constructed(mut self, constants: &[Value]) -> Result<Value, TableError> {
+        let count = self.nodes.len();
+        let references = Arc::clone(&self.references);
+        // What is behind the node at hand, the last first.
+        let mut made: Vec<Value> = Vec::with_capacity(count);
+        // Of several problems the first in order.
+        let mut problem = None;
+        while let Some(SumValue { constructor, fields }) = self.nodes.pop() {
+            let node = self.nodes.len();
+            let kinds = references
+                .get(constructor as usize)
+                .filter(|kinds| kinds.len() == fields.len())
+                .ok_or(TableError::Malformed { node })?;
+            if fields.is_empty() {
+                let constant = constants.get(constructor as usize).cloned();
+                made.push(constant.ok_or(TableError::Malformed { node })?);
+                continue;
+            }
+            let mut wrong = None;
+            let mut replace = |position: Value| {
+                let reference = position.as_i64().unwrap_or(-1);
+                let from_last = usize::try_from(reference).ok().filter(|to| *to > node);
+                let found = from_last.and_then(|to| made.get((count - 1).checked_sub(to)?));
+                found.cloned().unwrap_or_else(|| {
+                    wrong = wrong.or(Some(reference));
+                    position
+                })
+            };
+            let fields = fields.iter().zip(kinds);
+            let fields = fields.map(|(field, kind)| replace_references(field, kind, &mut replace));
+            let fields: Vec<Value> = fields.collect();
+            if let Some(reference) = wrong {
+                problem = Some(TableError::Earlier {
+                    node,
+                    reference,
+                    nodes: count,
+                });
+            }
+            made.push(Value::Datum(Datum::Cell(Arc::new(Cell::new(
+                constructor,
+                fields,
+            )))));
+        }
+        match problem {
+            Some(problem) => Err(problem),
+            None => made.pop().ok_or(TableError::Empty),
+        }
     }
 }
 
@@ -218,6 +275,16 @@ impl Datum {
                 let table = cell.table.get_or_init(|| Arc::new(tabulate(self, references)));
                 (Arc::clone(table), 0)
             }
+        }
+    }
+}
+
+impl Datum {
+    /// What can be reached, each node once, in depth-first order of fields; the datum is node 0.
+    pub fn reachable(&self, references: &Arc<NodeReferences>) -> Arc<NodeTable> {
+        match self {
+            Datum::Cell(_) => self.in_table(references).0,
+            Datum::InTable { .. } => Arc::new(tabulate(self, references)),
         }
     }
 }

@@ -38,6 +38,8 @@ pub enum Failure {
     EmptyArray,
     /// Reference, number of nodes.
     BadReference,
+    /// Reference, number of nodes, the node that has it.
+    EarlierReference,
     BadOffsets,
     /// Step of a `range` is zero.
     ZeroStep,
@@ -63,7 +65,7 @@ impl Failure {
             Failure::OutOfMemory => runtime::OUT_OF_MEMORY,
             Failure::RecursionTooDeep => runtime::RECURSION_TOO_DEEP,
             Failure::EmptyArray => runtime::EMPTY_ARRAY,
-            Failure::BadReference => runtime::BAD_REFERENCE,
+            Failure::BadReference | Failure::EarlierReference => runtime::BAD_REFERENCE,
             Failure::BadOffsets => runtime::BAD_OFFSETS,
             Failure::ForeignSize | Failure::ForeignData => runtime::FOREIGN_RESULT,
         }
@@ -88,6 +90,7 @@ impl Failure {
             Failure::RecursionTooDeep => "recursion deeper than {}",
             Failure::EmptyArray => "the array is empty",
             Failure::BadReference => "reference {} is to no node of {}",
+            Failure::EarlierReference => "reference {} is to no node of {} behind node {}",
             Failure::BadOffsets => "the offsets do not start at 0, increase, and end at the size of the data",
             Failure::ForeignSize => "a foreign function gave an array of size {}",
             Failure::ForeignData => "a foreign function gave no memory for an array of {} elements",

@@ -10,6 +10,7 @@ pub mod datum;
 mod erf;
 pub mod failure;
 pub mod group;
+mod identity;
 pub mod ir_text;
 pub mod ir_types;
 pub mod ops;
@@ -31,6 +32,7 @@ pub use datum::{
 };
 pub use failure::Failure;
 pub use group::{Group, Member, MemberTypes, group_datum, group_table};
+pub use identity::{identity, is_exact_in_any_order};
 pub use ir_types::ForeignType;
 pub use ops::{BinOp, OpError, TernOp, UnOp};
 pub use parse::{ReadError, parse};

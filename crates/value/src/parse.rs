@@ -628,6 +628,11 @@ fn finish_table<'t>(sum: &ScopedSum<'t>, root: i64, at: usize, nodes: Vec<SumVal
                     node,
                     reference,
                     nodes,
+                }
+                | TableError::Earlier {
+                    node,
+                    reference,
+                    nodes,
                 } => format!("node {node} that refers to {reference} in a table of {nodes} nodes"),
                 TableError::Malformed { node } => format!("node {node} that is no node value"),
             },

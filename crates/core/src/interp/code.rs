@@ -127,6 +127,12 @@ pub(super) enum WholeOp {
     Nodes(Arc<NodeReferences>),
     RootOf,
     FromNodes(Arc<NodeReferences>),
+    Reach(Arc<NodeReferences>),
+    /// With the cells of constructors without fields, by constructor.
+    Constructed {
+        references: Arc<NodeReferences>,
+        constants: Arc<[Value]>,
+    },
 }
 
 #[derive(Clone, Debug)]

@@ -84,6 +84,12 @@ impl<'p> ProgramFacts<'p> {
         }
     }
 
+    fn constants_of(&self, data: DataId) -> Arc<[Value]> {
+        self.constants
+            .get(data.0 as usize)
+            .map_or_else(|| Arc::from([]), |cells| Arc::from(cells.as_slice()))
+    }
+
     fn references(&self, data: DataId) -> Lowered<Arc<NodeReferences>> {
         let references = self.references.get(data.0 as usize);
         Ok(Arc::clone(references.ok_or("a data type does not exist")?))

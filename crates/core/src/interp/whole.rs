@@ -37,6 +37,11 @@ pub(super) fn apply(op: &WholeOp, args: Vec<Value>, limits: &Limits) -> Outcome<
             let (root, nodes) = (args.integer()?, args.array()?);
             data::from_nodes(root, nodes, references)
         }
+        WholeOp::Reach(references) => data::reach(&args.next()?, references),
+        WholeOp::Constructed {
+            references,
+            constants,
+        } => data::constructed(args.array()?, references, constants),
     }
 }
 
@@ -104,6 +109,8 @@ fn primitive(prim: Prim, args: &mut Args, limits: &Limits) -> Outcome<Value> {
         | Prim::Nodes
         | Prim::RootOf
         | Prim::FromNodes
+        | Prim::Reach
+        | Prim::Constructed
         | Prim::Build => Err(FailKind::bug(format!(
             "`{}` is no operation on whole values",
             prim.name()

@@ -55,7 +55,9 @@ impl Typing<'_> {
             | Prim::Materialise
             | Prim::Nodes
             | Prim::RootOf
-            | Prim::FromNodes => self.first_order(op),
+            | Prim::FromNodes
+            | Prim::Reach
+            | Prim::Constructed => self.first_order(op),
         }
     }
 
@@ -524,9 +526,19 @@ impl Typing<'_> {
     }
 
     fn nodes(&mut self, op: &Op) -> Typed<ResultType> {
-        if op.prim == Prim::FromNodes {
-            let [root, nodes] = args(op)?;
-            self.expect(root, &Type::I64, "the root")?;
+        let made_of = match op.prim {
+            Prim::FromNodes => {
+                let [root, nodes] = args(op)?;
+                self.expect(root, &Type::I64, "the root")?;
+                Some(nodes)
+            }
+            Prim::Constructed => {
+                let [nodes] = args(op)?;
+                Some(nodes)
+            }
+            _ => None,
+        };
+        if let Some(nodes) = made_of {
             return match self.sized_array(nodes)? {
                 (_, Type::Node(data)) => Ok(ResultType::one(Type::Data(data))),
                 (_, other) => Err(self.expected("node values", &other)),
@@ -539,7 +551,7 @@ impl Typing<'_> {
         };
         self.signatures.expect_recursive(data)?;
         Ok(match op.prim {
-            Prim::Nodes => self.unknown_size("count", Type::Node(data)),
+            Prim::Nodes | Prim::Reach => self.unknown_size("count", Type::Node(data)),
             _ => ResultType::one(Type::I64),
         })
     }

@@ -24,6 +24,9 @@ pub(super) fn collective<'p>(applied: Rc<Applied<'p>>, arguments: Vec<Meaning<'p
         Prim::NewTable(level, store, _) => {
             super::rows::new_table(*level, store.clone(), applied.size(0)?, arguments)
         }
+        Prim::NewCells(level, store, _) => {
+            super::rows::new_cells(*level, store.clone(), applied.size(0)?, arguments)
+        }
         Prim::NewGroup(level, store, _) => {
             super::rows::new_group(*level, store.clone(), applied.size(0)?, arguments)
         }
@@ -31,6 +34,8 @@ pub(super) fn collective<'p>(applied: Rc<Applied<'p>>, arguments: Vec<Meaning<'p
             super::rows::new_rows(*level, store.clone(), applied.size(0)?, arguments)
         }
         Prim::TableOf(store) => super::rows::table_of(store.clone(), arguments),
+        Prim::OrderOf(store) => super::rows::order_of(store.clone(), arguments),
+        Prim::ReachOf(store) => super::rows::reach_of(store.clone(), arguments),
         Prim::GroupOf(store) => super::rows::group_of(store.clone(), arguments),
         other => Err(broken(format!("`{}` is no command", other.name()))),
     }

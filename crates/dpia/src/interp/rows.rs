@@ -152,6 +152,43 @@ impl Store {
         if let Some(table) = self.table(name)?.row(root)?.table {
             return Ok(table);
         }
+        let table = self.copy_of(name, root)?;
+        let rows = &mut self.table_mut(name)?.rows;
+        if let Some(made) = usize::try_from(root).ok().and_then(|at| rows.get_mut(at)) {
+            made.table = Some(table);
+        }
+        Ok(table)
+    }
+
+    /// A table of what can be reached from a row. That of a row outside of its table is one.
+    fn reach_of(&mut self, name: &Name, root: i64) -> Run<(i64, i64)> {
+        match self.table(name)?.row(root)?.table {
+            Some((first, count)) if (first..first + count).contains(&root) => self.copy_of(name, root),
+            Some(_) | None => self.table_of(name, root),
+        }
+    }
+
+    /// The rows of a list from one on, and the position that the last refers to.
+    fn order_of(&self, name: &Name, root: i64) -> Run<(Vec<i64>, i64)> {
+        let (mut order, mut positions) = (Vec::new(), HashMap::new());
+        let mut at = root;
+        loop {
+            positions.insert(at, order.len() as i64);
+            order.push(at);
+            let mut found = Vec::new();
+            self.referred(name, at, &self.references_of(name, at)?, &mut found)?;
+            match found.first() {
+                None => return Ok((order, -1)),
+                Some(to) => match positions.get(to) {
+                    Some(back) => return Ok((order, *back)),
+                    None => at = *to,
+                },
+            }
+        }
+    }
+
+    /// A new table of what can be reached from a row.
+    fn copy_of(&mut self, name: &Name, root: i64) -> Run<(i64, i64)> {
         let (mut order, mut positions, mut pending) = (Vec::new(), HashMap::new(), vec![root]);
         while let Some(at) = pending.pop() {
             if positions.contains_key(&at) {
@@ -170,10 +207,6 @@ impl Store {
             let mut row = self.moved(name, at, &references, &place)?;
             row.table = Some(table);
             self.table_mut(name)?.push(row);
-        }
-        let rows = &mut self.table_mut(name)?.rows;
-        if let Some(made) = usize::try_from(root).ok().and_then(|at| rows.get_mut(at)) {
-            made.table = Some(table);
         }
         Ok(table)
     }
@@ -283,6 +316,15 @@ pub(super) fn new_table<'p>(
     made_at_once(level, store, size, Kind::Table, arguments)
 }
 
+pub(super) fn new_cells<'p>(
+    level: Level,
+    store: Name,
+    size: i64,
+    arguments: Vec<Meaning<'p>>,
+) -> Run<Meaning<'p>> {
+    made_at_once(level, store, size, Kind::Cells, arguments)
+}
+
 pub(super) fn new_group<'p>(
     level: Level,
     store: Name,
@@ -308,6 +350,8 @@ enum Kind {
     /// A table of their own. Each has a constructor, which is written like a column before the others, and who fills it knows
     /// the first.
     Table,
+    /// As those of a table, but in none.
+    Cells,
     /// As those of a table, and each says which one it is in.
     Group,
     Rows,
@@ -317,8 +361,8 @@ impl Made {
     /// Writes a column, or the constructor.
     fn write(&mut self, kind: Kind, field: usize, scalar: Scalar) {
         match (kind, field, scalar) {
-            (Kind::Table | Kind::Group, 0, Scalar::U32(tag)) => self.tag = tag,
-            (Kind::Table | Kind::Group, ..) => {
+            (Kind::Table | Kind::Cells | Kind::Group, 0, Scalar::U32(tag)) => self.tag = tag,
+            (Kind::Table | Kind::Cells | Kind::Group, ..) => {
                 self.columns.insert(field as u32 - 1, scalar);
             }
             (Kind::Rows, ..) => {
@@ -358,7 +402,7 @@ fn made_at_once<'p>(
                 Ok(())
             }));
             let body = match kind {
-                Kind::Table | Kind::Group => function.clone().apply(number(first))?,
+                Kind::Table | Kind::Cells | Kind::Group => function.clone().apply(number(first))?,
                 Kind::Rows => function.clone(),
             };
             body.apply(number(at))?.apply(place)?.run(memory)
@@ -376,6 +420,35 @@ pub(super) fn table_of<'p>(store: Name, arguments: Vec<Meaning<'p>>) -> Run<Mean
     comm(move |memory| {
         let at = integer(at(memory, &[])?)?;
         let (first, count) = memory.table_of(&store, at)?;
+        out(memory, &[Step::Field(0)], Scalar::I64(first))?;
+        out(memory, &[Step::Field(1)], Scalar::I64(count))
+    })
+}
+
+pub(super) fn order_of<'p>(store: Name, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
+    let [at, out, closes] = take(arguments)?;
+    let (at, out, closes) = (at.exp()?, out.acc()?, closes.acc()?);
+    comm(move |memory| {
+        let at = integer(at(memory, &[])?)?;
+        let (order, back) = memory.order_of(&store, at)?;
+        out(memory, &[Step::Size(0)], Scalar::I64(order.len() as i64))?;
+        for (position, row) in order.into_iter().enumerate() {
+            out(
+                memory,
+                &[Step::Contents, Step::At(position as i64)],
+                Scalar::I64(row),
+            )?;
+        }
+        closes(memory, &[], Scalar::I64(back))
+    })
+}
+
+pub(super) fn reach_of<'p>(store: Name, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
+    let [at, out] = take(arguments)?;
+    let (at, out) = (at.exp()?, out.acc()?);
+    comm(move |memory| {
+        let at = integer(at(memory, &[])?)?;
+        let (first, count) = memory.reach_of(&store, at)?;
         out(memory, &[Step::Field(0)], Scalar::I64(first))?;
         out(memory, &[Step::Field(1)], Scalar::I64(count))
     })

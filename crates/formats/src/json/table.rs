@@ -75,6 +75,11 @@ fn datum(nodes: &Value, root: i64, sum: &SumType) -> Result<Value, String> {
             node,
             reference,
             nodes,
+        }
+        | TableError::Earlier {
+            node,
+            reference,
+            nodes,
         } => format!("node {node} refers to node {reference}, and there are {nodes} nodes"),
         TableError::Malformed { node } => format!("node {node} does not look as its constructor says"),
     })

@@ -5,10 +5,12 @@
 //! case l of | Cons x rest -> …      if eq<u32> (tag<List> l) #1u32 then … column<List,0,i64> l … column<List,1,i64> l …
 //! nodes l                           tableOf<List> l table.1; … map (\i. … column<List,0,i64> (add<i64> first i) …) (iota[n])
 //! from_nodes r ns                   newTable<par,List,i64,i64>[n] (\first. \i. \row. …) first'.1
+//! reach l                           reachOf<List> l table.1; … as `nodes`
+//! constructed ns                    newCells<par,List,i64,i64>[n] (\first. \i. \row. …) first'.1
 //! ```
 
 use super::checks::{and, binary, int};
-use super::fields::{assemble, column};
+use super::fields::{Run, Runs, assemble, column};
 use super::layout::{Held, Layout, Packed};
 use super::{Dest, Item, Translator, name_of};
 use crate::cells::{Cells, Refers, is_recursive};
@@ -96,11 +98,15 @@ impl Translator<'_> {
         self.branches(tag, branches, default, dest)
     }
 
-    /// `nodes`, `root_of` and `from_nodes`.
+    /// `nodes`, `root_of`, `from_nodes`, `reach` and `constructed`.
     pub(crate) fn bind_table(&mut self, op: &Op, exp: &Exp, pattern: &Pattern) -> Lowering<()> {
         match (op.prim, op.args.as_slice()) {
             (Operation::FromNodes, [root, nodes]) => {
-                let value = self.rows_of_nodes(op, root, nodes)?;
+                let value = self.rows_of_nodes(op, Some(root), nodes)?;
+                self.bind_one(pattern, exp, value)
+            }
+            (Operation::Constructed, [nodes]) => {
+                let value = self.rows_of_nodes(op, None, nodes)?;
                 self.bind_one(pattern, exp, value)
             }
             (_, [datum]) => {
@@ -110,9 +116,16 @@ impl Translator<'_> {
                 let cells = self.all_cells.of(id, self.span)?;
                 let cell = self.value(datum)?;
                 let cell = self.let_exp("cell", &I64, cell);
+                if let (Operation::Reach, Some(links)) = (op.prim, cells.own().links()) {
+                    return self.bind_list(id, &cells, &links, cell, exp, pattern);
+                }
                 let pair = [I64, I64];
                 let table = self.new_var("table", &Data::Tuple(pair.to_vec()));
-                let find = Phrase::prim(Prim::TableOf(cells.name().clone()), vec![], vec![]);
+                let find = match op.prim {
+                    Operation::Reach => Prim::ReachOf(cells.name().clone()),
+                    _ => Prim::TableOf(cells.name().clone()),
+                };
+                let find = Phrase::prim(find, vec![], vec![]);
                 self.push(find.apply([cell.clone(), table.clone().writer()]));
                 let first = build::get(0, &pair, table.clone().reader());
                 let count = build::get(1, &pair, table.reader());
@@ -202,6 +215,77 @@ impl Translator<'_> {
         Ok(())
     }
 
+    /// The cells of a list in their order, as an array: the numbers of their rows, and a view.
+    fn bind_list(
+        &mut self,
+        id: DataId,
+        cells: &Cells,
+        links: &[(u32, u32)],
+        cell: Phrase,
+        exp: &Exp,
+        pattern: &Pattern,
+    ) -> Lowering<()> {
+        let ([size], [value]) = (pattern.context.as_slice(), pattern.values.as_slice()) else {
+            return bug("`reach` gives an array and its size", self.span);
+        };
+        almach_core::build::enter_pattern(&mut self.env, pattern, exp);
+        let own = self.fresh("k");
+        let order = Data::Some(vec![own.clone()], Box::new(Data::array(Nat::var(own), I64)));
+        let (rows, back) = (self.new_var("order", &order), self.new_var("back", &I64));
+        let find = Phrase::prim(Prim::OrderOf(cells.name().clone()), vec![], vec![]);
+        self.push(find.apply([cell, rows.clone().writer(), back.clone().writer()]));
+        let back = self.let_exp("back", &I64, back.reader());
+        let (name, contents) = (name_of(size), self.fresh("rows"));
+        self.items.push(Item::Open {
+            cell: rows.reader(),
+            data: order,
+            sizes: vec![name.clone()],
+            contents: contents.clone(),
+        });
+        let n = Nat::var(name);
+        self.values.insert(size.clone(), build::nat_value(n.clone()));
+        let node = self.layout(&Type::Node(id))?.stored();
+        let i = self.fresh("i");
+        let at = build::to_index(n.clone(), Phrase::Var(i.clone()));
+        let row = build::idx(n.clone(), I64, Phrase::Var(contents), at);
+        let next = binary(BinOp::Add, ScalarType::I64, Phrase::Var(i.clone()), int(1));
+        let inside = binary(
+            BinOp::Lt,
+            ScalarType::I64,
+            next.clone(),
+            build::nat_value(n.clone()),
+        );
+        let select = |data: Data| Phrase::prim(Prim::Select, vec![], vec![data]);
+        let tag = Phrase::prim(Prim::Tag(cells.name().clone()), vec![], vec![]).app(row.clone());
+        let tag = match links {
+            // All but the last have the one constructor that refers to another.
+            [(link, _)] => {
+                let link = build::literal(Scalar::U32(*link));
+                select(Data::Scalar(TAG)).apply([inside.clone(), link, tag])
+            }
+            _ => tag,
+        };
+        let reference = select(I64).apply([inside, next, back]);
+        let body = self.node_of(cells, &node.data(), (tag, row), &|_| reference.clone())?;
+        let function = Phrase::lam(i, PhraseType::Exp(I64), body);
+        let rows = Phrase::prim(Prim::Iota, vec![n.clone()], vec![]);
+        let map = Phrase::prim(Prim::Map(Level::Seq), vec![n.clone()], vec![I64, node.data()]);
+        let mut pools = Vec::new();
+        for (elements, layout) in cells.arrays.iter().zip(node.pools()) {
+            let size = self.rows_so_far(elements);
+            pools.push(self.pool_of_rows(elements, &layout, size, None)?);
+        }
+        let held = Held {
+            layout: Layout::array(n, node).numbered(&mut 0),
+            data: map.apply([function, rows]),
+            pools,
+            packed: Packed::No,
+        };
+        let held = self.converted_to(&held, &value.ty)?;
+        self.bind_held(&value.var, held);
+        Ok(())
+    }
+
     fn converted_to(&mut self, held: &Held, ty: &Type) -> Lowering<Held> {
         let to = self.layout(ty)?;
         self.convert(held, &to)
@@ -209,17 +293,30 @@ impl Translator<'_> {
 
     /// The node value of a row, with positions relative to the first row of its table.
     fn node_at(&self, cells: &Cells, node: &Data, row: Phrase, first: Phrase) -> Lowering<Phrase> {
+        let tag = Phrase::prim(Prim::Tag(cells.name().clone()), vec![], vec![]).app(row.clone());
+        self.node_of(cells, node, (tag, row), &|reference| {
+            binary(BinOp::Sub, ScalarType::I64, reference, first.clone())
+        })
+    }
+
+    /// The node value of a row with a tag; the function gives the position that a reference stands for.
+    fn node_of(
+        &self,
+        cells: &Cells,
+        node: &Data,
+        (tag, row): (Phrase, Phrase),
+        position: &dyn Fn(Phrase) -> Phrase,
+    ) -> Lowering<Phrase> {
         let Data::Tuple(parts) = node else {
             return bug("a node that is no tuple", self.span);
         };
-        let tag = Phrase::prim(Prim::Tag(cells.name().clone()), vec![], vec![]).app(row.clone());
         let mut components = vec![own_tag(tag.clone(), cells, BinOp::Sub)];
         for ((number, part), fields) in (0u32..).zip(parts.iter().skip(1)).zip(&cells.constructors) {
             let leaves = fields.iter().flat_map(|field| &field.leaves);
             let mut scalars = leaves.map(|leaf| {
                 let value = column(cells.name(), leaf, row.clone());
                 match leaf.refers {
-                    Refers::Own => binary(BinOp::Sub, ScalarType::I64, value, first.clone()),
+                    Refers::Own => position(value),
                     // Another constructor has something else in this column; its arrays here are empty.
                     Refers::Begin(_) | Refers::End(_) => {
                         let number = build::literal(Scalar::U32(cells.first + number));
@@ -235,8 +332,8 @@ impl Translator<'_> {
         Ok(build::tuple(parts, components))
     }
 
-    /// Rows of their own for an array of nodes.
-    fn rows_of_nodes(&mut self, op: &Op, root: &Atom, nodes: &Atom) -> Lowering<Phrase> {
+    /// Rows of their own for an array of nodes: a table with a root, or cells as constructors make them.
+    fn rows_of_nodes(&mut self, op: &Op, root: Option<&Atom>, nodes: &Atom) -> Lowering<Phrase> {
         let Type::Array(_, element) = self.type_of(nodes)? else {
             return bug("nodes that are no array", self.span);
         };
@@ -245,9 +342,12 @@ impl Translator<'_> {
         };
         let cells = self.all_cells.of(id, self.span)?;
         let (n, _) = self.array_of(nodes)?;
-        let root = self.value(root)?;
-        let root = self.let_exp("root", &I64, root);
-        self.check_position(root.clone(), &n);
+        let position = match root {
+            Some(root) => self.value(root)?,
+            None => int(0),
+        };
+        let position = self.let_exp("root", &I64, position);
+        self.check_position(position.clone(), &n);
         let held = self.held(nodes)?;
         let node = self.layout(&Type::Node(id))?.stored();
         let held = self.convert(&held, &Layout::array(n.clone(), node.clone()).numbered(&mut 0))?;
@@ -257,20 +357,37 @@ impl Translator<'_> {
         let element = build::idx(n.clone(), node.data(), held.data.clone(), Phrase::Var(i.clone()));
         let element = held.part(&node, element, Packed::No);
         let (base, place) = (Phrase::Var(first.clone()), Phrase::Var(o.clone()));
-        let body = self.block(|this| this.fill_row(&cells, element, (&base, &n), (&row, &place)))?;
+        let run = Run {
+            first: base,
+            count: n.clone(),
+            kind: match root {
+                Some(_) => Runs::Table,
+                None => Runs::Cells {
+                    here: build::of_index(n.clone(), Phrase::Var(i.clone())),
+                    nodes: held.data.clone(),
+                    node: node.data(),
+                    constants: cells.constant_rows(),
+                },
+            },
+        };
+        let body = self.block(|this| this.fill_row(&cells, element, &run, (&row, &place)))?;
         let function = Phrase::lam(o, PhraseType::Acc(Data::Tuple(row)), body);
         let function = Phrase::lam(i, PhraseType::Exp(Data::Index(n.clone())), function);
         let function = Phrase::lam(first, PhraseType::Exp(I64), function);
         let level = op.annotation.level.unwrap_or(Level::Par);
         let (name, columns) = (cells.name().clone(), cells.store.columns.clone());
-        let prim = match self.all_cells.is_merged(id) {
-            true => Prim::NewGroup(level, name, columns),
-            false => Prim::NewTable(level, name, columns),
+        let prim = match (root, self.all_cells.is_merged(id)) {
+            (Some(_), true) => Prim::NewGroup(level, name, columns),
+            (Some(_), false) => Prim::NewTable(level, name, columns),
+            (None, _) => Prim::NewCells(level, name, columns),
         };
         let made = self.new_var("made", &I64);
         let make = Phrase::prim(prim, vec![n], vec![]);
         self.push(make.apply([function, made.clone().writer()]));
-        Ok(binary(BinOp::Add, ScalarType::I64, made.reader(), root))
+        match root {
+            Some(_) => Ok(binary(BinOp::Add, ScalarType::I64, made.reader(), position)),
+            None => Ok(run.row_of(&made.reader(), int(0))),
+        }
     }
 
     /// Writes a node to its row; its positions must be those of nodes.
@@ -278,7 +395,7 @@ impl Translator<'_> {
         &mut self,
         cells: &Cells,
         mut node: Held,
-        table: (&Phrase, &Nat),
+        run: &Run,
         (row, place): (&[Data], &Phrase),
     ) -> Lowering<()> {
         node.data = self.let_exp("node", &node.layout.data(), node.data);
@@ -303,7 +420,7 @@ impl Translator<'_> {
                         return bug("a node without its fields", this.span);
                     };
                     let leaves = &mut field.leaves.iter();
-                    this.store_columns(cells, &value, leaves, Some(table), &mut written)?;
+                    this.store_columns(cells, &value, leaves, Some(run), &mut written)?;
                 }
                 let leaves = fields.iter().flat_map(|field| &field.leaves);
                 for (leaf, scalar) in leaves.zip(written) {
@@ -326,6 +443,16 @@ impl Translator<'_> {
         let count = build::nat_value(n.clone());
         let inside = within(position.clone(), count.clone());
         self.check(inside, Failure::BadReference, vec![position, count]);
+    }
+
+    /// The position of a node behind this one.
+    pub(super) fn check_later(&mut self, position: Phrase, here: Phrase, n: &Nat) {
+        let count = build::nat_value(n.clone());
+        let later = and(
+            binary(BinOp::Gt, ScalarType::I64, position.clone(), here.clone()),
+            binary(BinOp::Lt, ScalarType::I64, position.clone(), count.clone()),
+        );
+        self.check(later, Failure::EarlierReference, vec![position, count, here]);
     }
 }
 

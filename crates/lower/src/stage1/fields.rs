@@ -16,21 +16,79 @@ use crate::cells::{Cells, Elements, Leaf, Refers};
 use crate::error::{Lowering, bug};
 use almach_base::Name;
 use almach_core::DataId;
+use almach_dpia::store::TAG;
 use almach_dpia::{Data, Nat, Phrase, PhraseType, Prim, build};
 use almach_prim::Level;
-use almach_value::{BinOp, ScalarType};
+use almach_value::{BinOp, Scalar, ScalarType};
 
 const I64: Data = Data::Scalar(ScalarType::I64);
 
+/// Rows that are made of nodes, whose references are positions.
+pub(crate) struct Run {
+    pub(crate) first: Phrase,
+    pub(crate) count: Nat,
+    pub(crate) kind: Runs,
+}
+
+pub(crate) enum Runs {
+    /// Each node has the row of its number.
+    Table,
+    /// As constructors make them: a constructor without fields has one row for all, and references go to later nodes.
+    Cells {
+        /// The node at hand.
+        here: Phrase,
+        nodes: Phrase,
+        node: Data,
+        /// The constructors without fields, and their rows.
+        constants: Vec<(u32, i64)>,
+    },
+}
+
+impl Run {
+    /// The row of the node at a position that is one.
+    pub(crate) fn row_of(&self, first: &Phrase, position: Phrase) -> Phrase {
+        let row = binary(BinOp::Add, ScalarType::I64, first.clone(), position.clone());
+        let Runs::Cells {
+            nodes,
+            node,
+            constants,
+            ..
+        } = &self.kind
+        else {
+            return row;
+        };
+        let Data::Tuple(parts) = node else { return row };
+        let at = build::to_index(self.count.clone(), position);
+        let element = build::idx(self.count.clone(), node.clone(), nodes.clone(), at);
+        let tag = build::get(0, parts, element);
+        let select = Phrase::prim(Prim::Select, vec![], vec![I64]);
+        constants.iter().fold(row, |row, (constructor, constant)| {
+            let number = build::literal(Scalar::U32(*constructor));
+            let is_it = binary(BinOp::Eq, TAG, tag.clone(), number);
+            select.clone().apply([is_it, int(*constant), row])
+        })
+    }
+}
+
 impl Translator<'_> {
-    /// The scalars that columns get of a value; its arrays become rows. In a table (its first row, and how many there are)
-    /// positions become rows, once they are known to be some.
+    /// The row that a position in a run stands for, once it is known to be one of a node.
+    fn row_of_position(&mut self, run: &Run, position: Phrase) -> Phrase {
+        let position = self.let_exp("position", &I64, position);
+        match &run.kind {
+            Runs::Table => self.check_position(position.clone(), &run.count),
+            Runs::Cells { here, .. } => self.check_later(position.clone(), here.clone(), &run.count),
+        }
+        run.row_of(&run.first, position)
+    }
+
+    /// The scalars that columns get of a value; its arrays become rows. In a run of nodes positions become rows, once they
+    /// are known to be some.
     pub(crate) fn store_columns(
         &mut self,
         cells: &Cells,
         held: &Held,
         leaves: &mut std::slice::Iter<'_, Leaf>,
-        table: Option<(&Phrase, &Nat)>,
+        run: Option<&Run>,
         scalars: &mut Vec<Phrase>,
     ) -> Lowering<()> {
         match &held.layout {
@@ -41,24 +99,20 @@ impl Translator<'_> {
                     let Some(leaf) = leaves.next() else {
                         return bug("a field that does not fit its columns", self.span);
                     };
-                    scalars.push(match (leaf.refers, table) {
-                        (Refers::Own, Some((first, count))) => {
-                            let position = self.let_exp("position", &I64, scalar);
-                            self.check_position(position.clone(), count);
-                            binary(BinOp::Add, ScalarType::I64, first.clone(), position)
-                        }
+                    scalars.push(match (leaf.refers, run) {
+                        (Refers::Own, Some(run)) => self.row_of_position(run, scalar),
                         _ => scalar,
                     });
                 }
                 Ok(())
             }
             Layout::Tuple(parts) => (0..parts.len()).try_for_each(|at| match held.component(at) {
-                Some(part) => self.store_columns(cells, &part, leaves, table, scalars),
+                Some(part) => self.store_columns(cells, &part, leaves, run, scalars),
                 None => bug("a tuple without its components", self.span),
             }),
             Layout::Row(..) => match (leaves.next().map(|leaf| leaf.refers), leaves.next()) {
                 (Some(Refers::Begin(array)), Some(_)) => match cells.arrays.get(array) {
-                    Some(elements) => self.new_rows(cells, elements, held, table, scalars),
+                    Some(elements) => self.new_rows(cells, elements, held, run, scalars),
                     None => bug("an array without a store", self.span),
                 },
                 _ => bug("an array that does not fit its columns", self.span),
@@ -73,7 +127,7 @@ impl Translator<'_> {
         cells: &Cells,
         elements: &Elements,
         held: &Held,
-        table: Option<(&Phrase, &Nat)>,
+        run: Option<&Run>,
         scalars: &mut Vec<Phrase>,
     ) -> Lowering<()> {
         let Layout::Row(pool, element) = &held.layout else {
@@ -91,7 +145,7 @@ impl Translator<'_> {
         let columns: Vec<Data> = elements.leaves.iter().map(|leaf| Data::Scalar(leaf.ty)).collect();
         let body = self.block(|this| {
             let mut written = Vec::new();
-            this.store_columns(cells, &value, &mut elements.leaves.iter(), table, &mut written)?;
+            this.store_columns(cells, &value, &mut elements.leaves.iter(), run, &mut written)?;
             for (at, (data, scalar)) in columns.iter().zip(written).enumerate() {
                 let place = build::tuple_acc(at, &columns, Phrase::Var(row.clone()));
                 this.push(build::assign(data.clone(), place, scalar));

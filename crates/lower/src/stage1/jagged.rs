@@ -55,7 +55,11 @@ impl Translator<'_> {
             Operation::Scatter => self.scatter_rows(op, exp, pattern)?,
             Operation::ReduceByIndex => self.reduce_rows_by_index(op, exp, pattern)?,
             Operation::ToGlobal | Operation::ToLocal | Operation::ToPrivate => return Ok(false),
-            Operation::Nodes | Operation::RootOf | Operation::FromNodes => return Ok(false),
+            Operation::Nodes
+            | Operation::RootOf
+            | Operation::FromNodes
+            | Operation::Reach
+            | Operation::Constructed => return Ok(false),
             _ => {
                 self.view_of_rows(op, exp, pattern)?;
                 if let (Some(Effect::Eager | Effect::Destination), [bound]) =

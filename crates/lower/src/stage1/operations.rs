@@ -48,7 +48,11 @@ impl Translator<'_> {
             | Operation::Materialise => {
                 self.compute_new(pattern, exp, |this, dest| this.op_into(op, exp, pattern, dest))
             }
-            Operation::Nodes | Operation::RootOf | Operation::FromNodes => self.bind_table(op, exp, pattern),
+            Operation::Nodes
+            | Operation::RootOf
+            | Operation::FromNodes
+            | Operation::Reach
+            | Operation::Constructed => self.bind_table(op, exp, pattern),
             other => refuse(format!("`{}`", other.name()), self.span),
         }
     }

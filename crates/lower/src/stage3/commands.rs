@@ -8,6 +8,7 @@ pub(crate) use variables::resized;
 
 use super::data::Owner;
 use super::{Binding, Generator};
+use crate::cells::{reach_of_name, table_of_name};
 use crate::error::Lowering;
 use almach_base::Name;
 use almach_dpia::{Data, Instance, Phrase, PhraseType, Prim, Side, Space};
@@ -130,13 +131,18 @@ impl Generator<'_> {
             (Prim::NewTable(level, store, _), [function, out]) => {
                 self.new_table((*level, Owner::Run), store, instance, function, out)
             }
+            (Prim::NewCells(level, store, _), [function, out]) => {
+                self.new_table((*level, Owner::Nobody), store, instance, function, out)
+            }
             (Prim::NewGroup(level, store, _), [function, out]) => {
                 self.new_table((*level, Owner::Said), store, instance, function, out)
             }
             (Prim::NewRows(level, store, _), [function, out]) => {
                 self.new_rows(*level, store, instance, function, out)
             }
-            (Prim::TableOf(store), [cell, out]) => self.table_of(store, cell, out),
+            (Prim::TableOf(store), [cell, out]) => self.table_of(table_of_name(store), store, cell, out),
+            (Prim::OrderOf(store), [cell, out, back]) => self.order_of(store, cell, out, back),
+            (Prim::ReachOf(store), [cell, out]) => self.table_of(reach_of_name(store), store, cell, out),
             (Prim::GroupOf(store), [cell, out]) => self.group_of(store, cell, out),
             (Prim::Trace(label, ty), [value]) => self.trace(label, ty, instance, value),
             (Prim::Foreign(function), arguments) => self.foreign(function, instance, arguments),

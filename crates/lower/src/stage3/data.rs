@@ -7,7 +7,7 @@
 use super::storage::{Part, Storage, Tree};
 use super::{Binding, Generator, Step};
 use crate::cells::{
-    column_name, count_name, first_name, group_of_name, into_tables_name, table_name, table_of_name,
+    column_name, count_name, first_name, group_of_name, into_tables_name, order_of_name, table_name,
     tables_name, tag_name,
 };
 use crate::error::Lowering;
@@ -100,7 +100,7 @@ impl Generator<'_> {
         let made = self.reserve("made", store, count.clone());
         let table = match owner {
             Owner::Run => Some(self.list_table(store, &made, &count)),
-            Owner::Said => None,
+            Owner::Said | Owner::Nobody => None,
         };
         let mut columns = vec![Tree::Buffer(tag_name(store), TAG, Part::Own)];
         let fields = (0u32..).zip(&known.columns);
@@ -193,8 +193,15 @@ impl Generator<'_> {
         self.write(&place, Expr::Var(there))
     }
 
-    pub(super) fn table_of(&mut self, store: &Name, cell: &Phrase, out: &Phrase) -> Lowering<()> {
-        let table = self.call_on_cell(table_of_name(store), "table", cell)?;
+    /// The bounds of the table that a procedure finds or makes for a cell.
+    pub(super) fn table_of(
+        &mut self,
+        procedure: Name,
+        store: &Name,
+        cell: &Phrase,
+        out: &Phrase,
+    ) -> Lowering<()> {
+        let table = self.call_on_cell(procedure, "table", cell)?;
         for (field, column) in [first_name(store), count_name(store)].into_iter().enumerate() {
             let place = self.target(out, vec![Step::Field(field)])?;
             self.write(&place, Expr::Load(column, Index::var(table.clone())))?;
@@ -204,6 +211,43 @@ impl Generator<'_> {
 }
 
 impl Generator<'_> {
+    /// The rows of a list from a cell on.
+    pub(super) fn order_of(
+        &mut self,
+        store: &Name,
+        cell: &Phrase,
+        out: &Phrase,
+        back: &Phrase,
+    ) -> Lowering<()> {
+        let cell = self.read(cell, Vec::new())?;
+        let storage = self.cell(out)?;
+        let leaves = storage.leaves();
+        let ([size], [rows]) = (storage.sizes.as_slice(), leaves.as_slice()) else {
+            return self.bug("rows of a list that are no array");
+        };
+        let closes = self.fresh("closes");
+        self.assigned.insert(closes.clone());
+        self.emit(Stmt::Var {
+            name: closes.clone(),
+            ty: ScalarType::I64,
+            value: None,
+        });
+        let span = self.span;
+        let arguments = vec![
+            Argument::Value(cell),
+            Argument::Owned(rows.name.clone()),
+            Argument::Out(size.clone()),
+            Argument::Out(closes.clone()),
+        ];
+        self.emit(Stmt::Call {
+            proc: order_of_name(store),
+            arguments,
+            span,
+        });
+        let place = self.target(back, Vec::new())?;
+        self.write(&place, Expr::Var(closes))
+    }
+
     /// What a procedure gives of a cell.
     fn call_on_cell(&mut self, proc: Name, stem: &str, cell: &Phrase) -> Lowering<Name> {
         let cell = self.read(cell, Vec::new())?;
@@ -231,6 +275,8 @@ pub(super) enum Owner {
     Run,
     /// Each says which.
     Said,
+    /// None, as constructors make them.
+    Nobody,
 }
 
 /// The three parameters of the function that fills a row, and its body.

@@ -17,14 +17,14 @@ impl Checker<'_> {
         let poly = self.prim_type(prim);
         let (ty, instance) = self.solver.instantiate(&poly, span);
         match (prim, instance.types.as_slice()) {
-            (Prim::Nodes, [datum, node]) => self.ask(
+            (Prim::Nodes | Prim::Reach, [datum, node]) => self.ask(
                 Question::NodeOf {
                     datum: datum.clone(),
                     node: node.clone(),
                 },
                 span,
             ),
-            (Prim::FromNodes, [node, datum]) => self.ask(
+            (Prim::FromNodes | Prim::Constructed, [node, datum]) => self.ask(
                 Question::NodeOf {
                     datum: datum.clone(),
                     node: node.clone(),

@@ -52,7 +52,9 @@ impl Lower<'_, '_> {
                 let [value] = args(op)?;
                 self.atom(value).map(Given::one)
             }
-            Prim::Nodes | Prim::RootOf | Prim::FromNodes => self.nodes(op, values, site).map(Given::one),
+            Prim::Nodes | Prim::RootOf | Prim::FromNodes | Prim::Reach | Prim::Constructed => {
+                self.nodes(op, values, site).map(Given::one)
+            }
             // The interpreter makes views, too.
             _ => self
                 .whole(WholeOp::Prim(op.prim), &op.args, values, site)
@@ -74,6 +76,14 @@ impl Lower<'_, '_> {
             (Prim::Nodes, Type::Array(_, element)) => match **element {
                 Type::Node(data) => WholeOp::Nodes(self.facts.references(data)?),
                 _ => return Err("`nodes` gives no nodes".to_owned()),
+            },
+            (Prim::Reach, Type::Array(_, element)) => match **element {
+                Type::Node(data) => WholeOp::Reach(self.facts.references(data)?),
+                _ => return Err("`reach` gives no nodes".to_owned()),
+            },
+            (Prim::Constructed, Type::Data(data)) => WholeOp::Constructed {
+                references: self.facts.references(*data)?,
+                constants: self.facts.constants_of(*data),
             },
             (Prim::RootOf, _) => WholeOp::RootOf,
             _ => return Err("a table of what is no recursive data".to_owned()),

@@ -16,15 +16,24 @@ fn datum(value: &Value) -> Outcome<&Datum> {
 
 pub(super) fn nodes(value: &Value, references: &Arc<NodeReferences>) -> Outcome<Value> {
     let (table, _) = datum(value)?.in_table(references);
+    Ok(array_of_nodes(&table))
+}
+
+/// The nodes that can be reached, depth first.
+pub(super) fn reach(value: &Value, references: &Arc<NodeReferences>) -> Outcome<Value> {
+    Ok(array_of_nodes(&datum(value)?.reachable(references)))
+}
+
+fn array_of_nodes(table: &NodeTable) -> Value {
     let nodes: Vec<Value> = table
         .nodes
         .iter()
         .map(|node| Value::Sum(Arc::new(node.clone())))
         .collect();
-    Ok(Value::array(ArrayValue {
+    Value::array(ArrayValue {
         len: nodes.len(),
         elements: Elements::Boxed(nodes),
-    }))
+    })
 }
 
 /// What constructors made is node 0 of its own table.
@@ -40,6 +49,24 @@ pub(super) fn from_nodes(
     nodes: Arc<ArrayValue>,
     references: &Arc<NodeReferences>,
 ) -> Outcome<Value> {
+    let table = table_of_nodes(nodes, references)?;
+    table
+        .datum(root)
+        .map(Value::Datum)
+        .map_err(|error| no_table(error, root))
+}
+
+/// As constructors would make it, from the last node to the first.
+pub(super) fn constructed(
+    nodes: Arc<ArrayValue>,
+    references: &Arc<NodeReferences>,
+    constants: &[Value],
+) -> Outcome<Value> {
+    let table = table_of_nodes(nodes, references)?;
+    table.constructed(constants).map_err(|error| no_table(error, 0))
+}
+
+fn table_of_nodes(nodes: Arc<ArrayValue>, references: &Arc<NodeReferences>) -> Outcome<NodeTable> {
     let Elements::Boxed(values) = Arc::unwrap_or_clone(nodes).elements else {
         return Err(FailKind::bug("expected an array of nodes"));
     };
@@ -50,27 +77,32 @@ pub(super) fn from_nodes(
             _ => None,
         })
         .collect();
-    let table = NodeTable {
+    Ok(NodeTable {
         nodes: nodes.ok_or_else(|| FailKind::bug("expected node values"))?,
         references: Arc::clone(references),
-    };
-    match table.datum(root) {
-        Ok(datum) => Ok(Value::Datum(datum)),
-        Err(TableError::Empty) => Err(FailKind::failure(Failure::BadReference, [root.into(), 0])),
-        Err(
-            TableError::Root {
-                root: reference,
-                nodes,
-            }
-            | TableError::Reference {
-                node: _,
-                reference,
-                nodes,
-            },
-        ) => Err(FailKind::failure(
-            Failure::BadReference,
-            [reference.into(), nodes as i128],
-        )),
-        Err(TableError::Malformed { .. }) => Err(FailKind::bug("a node does not fit its constructor")),
+    })
+}
+
+fn no_table(error: TableError, root: i64) -> FailKind {
+    match error {
+        TableError::Empty => FailKind::failure(Failure::BadReference, [root.into(), 0]),
+        TableError::Earlier {
+            node,
+            reference,
+            nodes,
+        } => FailKind::failure(
+            Failure::EarlierReference,
+            [reference.into(), nodes as i128, node as i128],
+        ),
+        TableError::Root {
+            root: reference,
+            nodes,
+        }
+        | TableError::Reference {
+            node: _,
+            reference,
+            nodes,
+        } => FailKind::failure(Failure::BadReference, [reference.into(), nodes as i128]),
+        TableError::Malformed { .. } => FailKind::bug("a node does not fit its constructor"),
     }
 }
