@@ -4,6 +4,11 @@
 //! per component. Jagged rows are `data`, all rows end to end, and `segments`, the n+1 offsets of the rows in it. Names of
 //! parts of parts are joined with dots. Every part is read and written together with the regular dimensions around it,
 //! so that a scalar inside two dimensions is one array of two dimensions.
+//!
+//! A sum is its `tag`, the number of its constructor, and an array for every field of every constructor (`Some.arr_0`), which holds zeros where the value has another
+//! constructor. Recursive data are their table, `nodes`, with positions for references, and the position of the `root` in it.
+
+mod sums;
 
 use crate::FormatError;
 use almach_base::Name;
@@ -79,7 +84,8 @@ impl Reader<'_> {
             }
             ValueType::Array(DimType::Jagged, element) => self.jagged(element, path, outer),
             ValueType::Array(dim, element) => self.rows(dim, element, path, outer),
-            ValueType::Sum(_) | ValueType::Recursive(_) => Err(no_sums(ty, path)),
+            ValueType::Sum(sum) => self.sums(sum, path, outer),
+            ValueType::Recursive(_) => Err(no_data(ty, path)),
         }
     }
 
@@ -273,7 +279,7 @@ pub(crate) fn write(
     ty: &ValueType,
     member: &mut dyn FnMut(&str, Raw) -> Result<(), FormatError>,
 ) -> Result<(), FormatError> {
-    let array = alone(value).ok_or_else(|| no_sums(ty, ""))?;
+    let array = alone(value);
     Writer { member }.part(&array, ty, "", &[])
 }
 
@@ -317,7 +323,8 @@ impl Writer<'_> {
             (Elements::Rows { row, inner }, ValueType::Array(_, element)) => {
                 self.part(inner, element, path, &with(outer, *row))
             }
-            (_, ValueType::Sum(_) | ValueType::Recursive(_)) => Err(no_sums(ty, path)),
+            (Elements::Boxed(values), ValueType::Sum(sum)) => self.sums(values, sum, path, outer),
+            (_, ValueType::Recursive(_)) => Err(no_data(ty, path)),
             _ => Err(differs()),
         }
     }
@@ -359,33 +366,35 @@ impl Writer<'_> {
 
 /// The names of the arrays that hold a type, in order.
 pub(crate) fn member_names(ty: &ValueType) -> Vec<String> {
-    fn collect(ty: &ValueType, path: &str, outer: usize, names: &mut Vec<String>) {
-        match ty {
-            ValueType::Scalar(_) | ValueType::Vector(..) => names.push(path.to_owned()),
-            ValueType::Tuple(types) => {
-                for (at, ty) in types.iter().enumerate() {
-                    collect(ty, &join(path, &format!("arr_{at}")), outer, names);
-                }
-            }
-            ValueType::Record(fields) => {
-                for (name, ty) in fields {
-                    collect(ty, &join(path, name), outer, names);
-                }
-            }
-            ValueType::Array(DimType::Jagged, element) => {
-                names.push(join(path, "segments"));
-                if outer > 1 {
-                    names.push(join(path, "shape"));
-                }
-                collect(element, &join(path, "data"), 1, names);
-            }
-            ValueType::Array(_, element) => collect(element, path, outer + 1, names),
-            ValueType::Sum(_) | ValueType::Recursive(_) => {}
-        }
-    }
     let mut names = Vec::new();
-    collect(ty, "", 0, &mut names);
+    collect_names(ty, "", 0, &mut names);
     names
+}
+
+fn collect_names(ty: &ValueType, path: &str, outer: usize, names: &mut Vec<String>) {
+    match ty {
+        ValueType::Scalar(_) | ValueType::Vector(..) => names.push(path.to_owned()),
+        ValueType::Tuple(types) => {
+            for (at, ty) in types.iter().enumerate() {
+                collect_names(ty, &join(path, &format!("arr_{at}")), outer, names);
+            }
+        }
+        ValueType::Record(fields) => {
+            for (name, ty) in fields {
+                collect_names(ty, &join(path, name), outer, names);
+            }
+        }
+        ValueType::Array(DimType::Jagged, element) => {
+            names.push(join(path, "segments"));
+            if outer > 1 {
+                names.push(join(path, "shape"));
+            }
+            collect_names(element, &join(path, "data"), 1, names);
+        }
+        ValueType::Array(_, element) => collect_names(element, path, outer + 1, names),
+        ValueType::Sum(sum) => sums::member_names(sum, path, outer, names),
+        ValueType::Recursive(_) => {}
+    }
 }
 
 fn join(path: &str, name: &str) -> String {
@@ -410,9 +419,9 @@ fn counted(dimensions: usize) -> String {
     }
 }
 
-fn no_sums(ty: &ValueType, path: &str) -> FormatError {
+fn no_data(ty: &ValueType, path: &str) -> FormatError {
     FormatError::cannot_hold(format!(
-        "NumPy's formats have nothing for values of the sum type {ty}"
+        "NumPy's formats have a table for recursive data by themselves, and nothing for {ty} in an array or in other data"
     ))
     .at(path)
     .help("use .json or .txt")
@@ -432,27 +441,28 @@ fn jagged_alone(path: &str) -> FormatError {
     .at(path)
 }
 
-/// An array of just this value; none for sums.
-fn alone(value: &Value) -> Option<ArrayValue> {
+/// An array of just this value.
+fn alone(value: &Value) -> ArrayValue {
     let elements = match value {
         Value::Scalar(scalar) => Elements::Scalars(Buffer::repeat(*scalar, 1)),
-        Value::Vector(lanes) => Elements::Vectors {
-            width: lanes.len(),
-            lanes: lanes_buffer(lanes)?,
+        Value::Vector(lanes) => match lanes_buffer(lanes) {
+            Some(buffer) => Elements::Vectors {
+                width: lanes.len(),
+                lanes: buffer,
+            },
+            None => Elements::Boxed(vec![value.clone()]),
         },
         Value::Tuple(components) => {
-            let arrays = components
-                .iter()
-                .map(|component| Some(Arc::new(alone(component)?)));
-            Elements::Tuples(arrays.collect::<Option<_>>()?)
+            let arrays = components.iter().map(|component| Arc::new(alone(component)));
+            Elements::Tuples(arrays.collect())
         }
         Value::Array(array) => Elements::Rows {
             row: array.len,
             inner: Arc::clone(array),
         },
-        Value::Sum(_) | Value::Datum(_) => return None,
+        Value::Sum(_) | Value::Datum(_) => Elements::Boxed(vec![value.clone()]),
     };
-    Some(ArrayValue { len: 1, elements })
+    ArrayValue { len: 1, elements }
 }
 
 fn lanes_buffer(lanes: &[Scalar]) -> Option<Buffer> {

@@ -7,6 +7,7 @@ mod flat;
 mod json;
 mod npy;
 mod npz;
+mod table;
 mod text;
 
 pub use error::FormatError;

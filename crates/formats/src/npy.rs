@@ -17,7 +17,7 @@ pub fn read_npy(bytes: &[u8], ty: &ValueType) -> Result<Value, FormatError> {
         return Err(FormatError::cannot_hold(format!(
             "a .npy file holds one regular array of numbers, and {ty} has {part}"
         ))
-        .help("read it from .json, or from .npz where it has no sums"));
+        .help("read it from .json or .npz"));
     }
     flat::read(ty, &mut OneFile(Some(bytes)))
 }
@@ -28,7 +28,7 @@ pub fn write_npy(value: &Value, ty: &ValueType) -> Result<Vec<u8>, FormatError> 
         return Err(FormatError::cannot_hold(format!(
             "a .npy file holds one regular array of numbers, and {ty} has {part}"
         ))
-        .help("write it to .json, or to .npz where it has no sums"));
+        .help("write it to .json or .npz"));
     }
     let mut bytes = Vec::new();
     flat::write(value, ty, &mut |_, array| {

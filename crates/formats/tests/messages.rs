@@ -105,7 +105,7 @@ fn npy_of_another_type_or_shape() {
         read_npy(&doubles, &maybe(f32s())),
         expect![[r#"
         E0909: a .npy file holds one regular array of numbers, and Maybe has a sum type
-          help: read it from .json, or from .npz where it has no sums"#]],
+          help: read it from .json or .npz"#]],
     );
     let half = npy("{'descr': '<f2', 'fortran_order': False, 'shape': (1,)}", &[0, 0]);
     said(
@@ -275,10 +275,59 @@ fn jagged_members_must_fit_together() {
         read_npz(&with(vec![]), &ty),
         expect!["E0921: at segments: the offsets of rows must start with 0"],
     );
+}
+
+#[test]
+fn tables_of_nodes_must_fit_together() {
+    let ty = list(scalar(ScalarType::F32));
+    let with = |tags: Vec<u32>, values: Vec<f32>, references: Vec<i64>, root: i64| {
+        let tags = write_npy(&tags.into(), &array(scalar(ScalarType::U32))).unwrap();
+        let values = write_npy(&values.into(), &f32s()).unwrap();
+        let references = write_npy(&references.into(), &array(scalar(ScalarType::I64))).unwrap();
+        let root = write_npy(&root.into(), &scalar(ScalarType::I64)).unwrap();
+        archive(&[
+            ("nodes.tag.npy", tags),
+            ("nodes.Cons.arr_0.npy", values),
+            ("nodes.Cons.arr_1.npy", references),
+            ("root.npy", root),
+        ])
+    };
+    let read = read_npz(&with(vec![0, 1, 1], vec![0.0, 2.5, 1.5], vec![0, 0, 1], 2), &ty).unwrap();
+    assert_eq!(
+        write_json(&read, &ty).unwrap(),
+        b"{\"Cons\": [1.5, {\"Cons\": [2.5, \"Nil\"]}]}\n"
+    );
     said(
-        write_npz(&Value::sum(0, []), &maybe(f32s())).map(|_| Value::unit()),
+        read_npz(&with(vec![0, 2], vec![0.0, 2.5], vec![0, 0], 1), &ty),
+        expect!["E0908: at nodes.tag: element 1 has the tag 2, and List has 2 constructors"],
+    );
+    said(
+        read_npz(&with(vec![0, 1], vec![2.5], vec![0, 0], 1), &ty),
+        expect!["E0921: at nodes.Cons.arr_0: its sizes [1] differ from the sizes [2] of `nodes.tag`"],
+    );
+    said(
+        read_npz(&with(vec![0, 1], vec![0.0, 2.5], vec![0, 2], 1), &ty),
+        expect!["E0908: node 1 refers to node 2, and there are 2 nodes"],
+    );
+    said(
+        read_npz(&with(vec![0, 1], vec![0.0, 2.5], vec![0, 0], -1), &ty),
+        expect!["E0908: the root is -1, and there are 2 nodes"],
+    );
+    said(
+        read_npz(&with(vec![], vec![], vec![], 0), &ty),
+        expect!["E0908: a table of nodes is empty"],
+    );
+    said(
+        read_npz(&with(vec![0], vec![0.0], vec![0], 0), &array(ty.clone())),
         expect![[r#"
-            E0909: NumPy's formats have nothing for values of the sum type Maybe
+            E0909: NumPy's formats have a table for recursive data by themselves, and nothing for List in an array or in other data
+              help: use .json or .txt"#]],
+    );
+    let lists = Value::array(almach_value::collect(&ty, vec![Value::cell(0, [])]).unwrap());
+    said(
+        write_npz(&lists, &array(ty)).map(|_| Value::unit()),
+        expect![[r#"
+            E0909: NumPy's formats have a table for recursive data by themselves, and nothing for List in an array or in other data
               help: use .json or .txt"#]],
     );
 }

@@ -6,8 +6,10 @@ mod common;
 use almach_formats::{
     FormatError, read_json, read_npy, read_npz, read_text, write_json, write_npy, write_npz, write_text,
 };
-use almach_value::{Value, ValueType, same};
-use common::{Random, composite, list, list_value, numeric, scalar, symbolic};
+use almach_value::{ScalarType, Value, ValueType, collect, same};
+use common::{
+    Random, array, composite, cyclic_list, list, list_value, maybe, numeric, scalar, sum, symbolic,
+};
 
 type Read = fn(&[u8], &ValueType) -> Result<Value, FormatError>;
 type Write = fn(&Value, &ValueType) -> Result<Vec<u8>, FormatError>;
@@ -31,6 +33,54 @@ fn npy_holds_regular_arrays() {
 fn npz_holds_tuples_records_and_jagged_arrays() {
     round_trips(&numeric(), read_npz, write_npz);
     round_trips(&composite(), read_npz, write_npz);
+}
+
+/// A sum is a tag and arrays for the fields of all constructors.
+#[test]
+fn npz_holds_sums() {
+    let choice = maybe(scalar(ScalarType::I32));
+    let some = |x: i32| Value::sum(1, [Value::from(x)]);
+    let values = collect(&choice, vec![some(3), Value::sum(0, []), some(-1)]).unwrap();
+    let rows = maybe(array(scalar(ScalarType::F64)));
+    let several = ValueType::Tuple(vec![rows.clone(), array(choice.clone())]);
+    let row = Value::sum(1, [Value::from(vec![1.5f64, 2.5])]);
+    let cases = [
+        (some(7), choice.clone()),
+        (Value::sum(0, []), choice.clone()),
+        (Value::array(values.clone()), array(choice)),
+        (row.clone(), rows),
+        (Value::tuple([row, Value::array(values)]), several),
+    ];
+    round_trips(&cases, read_npz, write_npz);
+}
+
+/// Recursive data are their table, in its order, and a root.
+#[test]
+fn npz_holds_recursive_data_as_tables() {
+    let ints = list(scalar(ScalarType::I64));
+    let numbers = |range: std::ops::Range<i64>| list_value(range.map(Value::from));
+    let both = ValueType::Tuple(vec![ints.clone(), scalar(ScalarType::I64)]);
+    let cases = [
+        (numbers(0..5), ints.clone()),
+        (numbers(0..0), ints.clone()),
+        (numbers(0..100_000), ints.clone()),
+        (Value::tuple([numbers(3..5), Value::from(4i64)]), both),
+    ];
+    round_trips(&cases, read_npz, write_npz);
+    let small = list(scalar(ScalarType::I32));
+    round_trips(&[(cyclic_list(&small), small)], read_npz, write_npz);
+    let rose = sum(
+        "Rose",
+        &[(
+            "Rose",
+            &[
+                scalar(ScalarType::I32),
+                array(ValueType::Recursive("Rose".into())),
+            ],
+        )],
+    );
+    let text = b"from_nodes 1 [#Rose 1 [0, 2], #Rose 2 [0, 0, 2], #Rose 3 []]";
+    round_trips(&[(read_text(text, &rose).unwrap(), rose)], read_npz, write_npz);
 }
 
 #[test]
