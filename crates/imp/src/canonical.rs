@@ -2,7 +2,7 @@
 //! same one.
 //!
 //! Procedures stand in the order in which they are called first, from those that nobody calls; in each, names are
-//! numbered in the order of their first use.
+//! numbered in the order of their first use, and anew where they are bound: two blocks may use one name for two things.
 
 use crate::ir::Program;
 use crate::lex::{Token, tokens};
@@ -68,6 +68,7 @@ fn order(procs: &[(String, Vec<Token>)], numbers: &HashMap<&str, usize>) -> Vec<
 
 fn procedure(tokens: &[Token], places: &HashMap<&str, usize>, out: &mut String) {
     let mut names: HashMap<&str, usize> = HashMap::new();
+    let mut next = 0;
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
         let before = at.checked_sub(1).and_then(|before| tokens.get(before));
@@ -82,8 +83,11 @@ fn procedure(tokens: &[Token], places: &HashMap<&str, usize>, out: &mut String) 
                 let _ = match places.get(word.as_str()).filter(|_| names_procedure) {
                     Some(place) => write!(out, "p{place} "),
                     None => {
-                        let next = names.len();
-                        let number = names.entry(word.as_str()).or_insert(next);
+                        if is_bound(before, tokens.get(at)) || !names.contains_key(word.as_str()) {
+                            names.insert(word.as_str(), next);
+                            next += 1;
+                        }
+                        let number = names.get(word.as_str()).copied().unwrap_or_default();
                         write!(out, "v{number} ")
                     }
                 };
@@ -103,6 +107,17 @@ fn procedure(tokens: &[Token], places: &HashMap<&str, usize>, out: &mut String) 
             }
             Token::End => out.push('\n'),
         }
+    }
+}
+
+/// Whether a name between these is bound: `let x: i64`, `for i < n`; but not the `buffer x[0]` of a call.
+fn is_bound(before: Option<&Token>, after: Option<&Token>) -> bool {
+    match (before, after) {
+        (Some(Token::Ident(word)), Some(Token::Symbol(":"))) => {
+            matches!(word.as_str(), "let" | "var" | "buffer")
+        }
+        (Some(Token::Ident(word)), Some(Token::Symbol("<"))) => word == "for",
+        _ => false,
     }
 }
 
