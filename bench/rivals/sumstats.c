@@ -97,4 +97,4 @@ static double bytes(void) { return 4.0 * (double)n; }
 static double flops(void) { return 9.0 * (double)n; }
 
 VARIANTS
-const struct workload workload = {setup, error, 1e-3, bytes, flops, variants};
+const struct workload workload = {setup, error, 1e-2, bytes, flops, variants};
