@@ -17,8 +17,10 @@ use std::time::{Duration, Instant};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const STACK_BYTES: usize = 1 << 30;
-/// Seeds per job.
-const JOB: u64 = 200;
+/// Seeds per job: one file of programs.
+const JOB: u64 = 50;
+/// How often the counts so far are told.
+const PROGRESS: Duration = Duration::from_secs(60);
 /// A job that takes longer than this hangs.
 const JOB_SECONDS: u64 = 600;
 /// Failures of one stage that are shown; the others are counted.
@@ -115,6 +117,7 @@ impl Foreman {
     fn run(mut self) -> u64 {
         let mut next = self.first;
         let mut running: Vec<Job> = Vec::new();
+        let mut told = self.start;
         loop {
             let more = match self.end {
                 Some(end) => next < end,
@@ -130,6 +133,10 @@ impl Foreman {
                 break;
             }
             running = self.collect(running);
+            if told.elapsed() > PROGRESS {
+                eprintln!("{}", self.counts());
+                told = Instant::now();
+            }
             std::thread::sleep(Duration::from_millis(20));
         }
         self.report()
@@ -230,15 +237,20 @@ impl Foreman {
     }
 
     fn report(&self) -> u64 {
+        println!("{}", self.counts());
+        let [.., broken] = self.totals;
+        broken + self.crashes as u64
+    }
+
+    fn counts(&self) -> String {
         let [programs, lowered, compiled, values, errors, dpia, broken] = self.totals;
         let seconds = self.start.elapsed().as_secs_f64();
-        println!(
+        format!(
             "{programs} programs from seed {} in {seconds:.0} s ({:.1} per second): {lowered} lowered, {compiled} compiled, \
              {values} values and {errors} run-time errors agreed ({dpia} runs on Dpia), {broken} broke the law, {} crashed",
             self.first,
             programs as f64 / seconds,
             self.crashes
-        );
-        broken + self.crashes as u64
+        )
     }
 }

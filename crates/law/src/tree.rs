@@ -96,6 +96,16 @@ impl Ty {
         }
     }
 
+    pub fn holds_array(&self) -> bool {
+        match self {
+            Ty::Scalar(_) | Ty::Wild(_) => false,
+            Ty::Tuple(parts) | Ty::Record(parts) => parts.iter().any(Ty::holds_array),
+            Ty::Maybe(inner) => inner.holds_array(),
+            Ty::Sum(constructors) => constructors.iter().flatten().any(Ty::holds_array),
+            Ty::Array(..) | Ty::Unknown(_) => true,
+        }
+    }
+
     /// Whether arrays of such values can be updated in place.
     pub fn stays_in_place(&self) -> bool {
         match self {

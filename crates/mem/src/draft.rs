@@ -461,6 +461,17 @@ impl<'p> Draft<'_, 'p> {
         found
     }
 
+    /// What each view is computed from.
+    pub fn viewed(&self) -> HashMap<&Var, Vec<&Var>> {
+        let mut viewed: HashMap<&Var, Vec<&Var>> = HashMap::new();
+        for (var, views) in &self.views {
+            for view in views {
+                viewed.entry(view).or_default().push(var);
+            }
+        }
+        viewed
+    }
+
     /// The blocks of what a call takes.
     fn argument_blocks(&self, stmt: &StmtInfo<'_>) -> Vec<Var> {
         match &stmt.stmt.exp {

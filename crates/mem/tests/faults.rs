@@ -207,6 +207,41 @@ fn a_statement_that_reads_what_it_overwrites_is_caught() {
     is_invalid(&after_a(each, B_AND_A), &in_a);
 }
 
+/// What is derived from an array has its elements from when that was made, not from when it was derived.
+#[test]
+fn a_write_before_a_derivation_is_caught() {
+    let text = after_a(
+        "let b: [n]i64 = map@seq (\\(x: i64): i64 -> let y: i64 = x * 3i64 in y) a
+  let r: [n]i64 = reverse a",
+        "let u: i64 = r[k]
+  let v: i64 = b[k]
+  let t: i64 = u + v
+  in t",
+    );
+    let in_a = [("@ b_mem", "@ a_mem")];
+    breaks("MEM-12", &text, &in_a);
+    is_invalid(&text, &in_a);
+}
+
+/// A view is where the arrays are that it looks at: what is written beside them leaves it alone.
+#[test]
+fn a_view_is_where_its_arrays_are() {
+    let text = after_a(
+        "let w: [2*n]i64 = concat@seq@S a a
+  let b: [3*n]i64 = concat@seq w a",
+        SUM_OF_B,
+    );
+    let behind = ("a_mem -> 0 + {(n : 1)}", "b_mem -> 2*n + {(n : 1)}");
+    let alloc = ("  let b_mem: mem = alloc i64 (3*n)\n", "");
+    let first = (
+        "let a_mem: mem = alloc i64 (n)",
+        "let b_mem: mem = alloc i64 (3*n)",
+    );
+    assert_eq!(rule(&broken(&text, &[alloc, first, behind])), None);
+    let before = (behind.0, "b_mem -> n + {(n : 1)}");
+    breaks("MEM-12", &text, &[alloc, first, before]);
+}
+
 /// An update in place, of something that is read later: only of the cells that it leaves alone.
 #[test]
 fn an_update_past_a_live_read_is_caught() {

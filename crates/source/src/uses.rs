@@ -31,20 +31,26 @@ pub(crate) enum StateType {
 
 impl StateType {
     pub fn of(looped: &Loop, ty: &Type) -> StateType {
-        let (mut is_array, mut changing) = (false, false);
+        let mut is_array = false;
         ty.for_each_dim(&mut |_| is_array = true);
-        ty.for_each_size_var(&mut |var| changing |= looped.context.iter().any(|(own, _)| own == var));
-        match (changing, ty) {
-            (true, Type::Array(Dim::Size(size), element))
-                if element.is_scalars() && size.as_var().is_some_and(|var| has_once(looped, var)) =>
+        match (keeps_sizes(looped, ty), ty) {
+            (false, Type::Array(Dim::Size(size), element))
+                if keeps_sizes(looped, element) && size.as_var().is_some_and(|var| has_once(looped, var)) =>
             {
                 StateType::Changing
             }
-            (true, _) => StateType::Left,
-            (false, _) if is_array => StateType::Sizes,
             (false, _) => StateType::Left,
+            (true, _) if is_array => StateType::Sizes,
+            (true, _) => StateType::Left,
         }
     }
+}
+
+/// Whether no iteration changes a size in a type.
+fn keeps_sizes(looped: &Loop, ty: &Type) -> bool {
+    let mut keeps = true;
+    ty.for_each_size_var(&mut |var| keeps &= looped.context.iter().all(|(own, _)| own != var));
+    keeps
 }
 
 /// Whether one component of the state alone has a size: `[?]` twice would be two sizes.
@@ -184,8 +190,10 @@ impl Uses {
 
     fn looped(&mut self, looped: &Loop) {
         for (param, _) in &looped.params {
-            if StateType::of(looped, &param.ty) == StateType::Sizes {
-                self.ty(&param.ty);
+            match (StateType::of(looped, &param.ty), &param.ty) {
+                (StateType::Sizes, ty) => self.ty(ty),
+                (StateType::Changing, Type::Array(_, element)) => self.ty(element),
+                (StateType::Changing | StateType::Left, _) => {}
             }
         }
         self.atoms(looped.params.iter().map(|(_, initial)| initial));

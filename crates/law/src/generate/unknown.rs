@@ -123,7 +123,7 @@ impl Generator {
 
     fn filter_map(&mut self, own: &Ty, element: &Ty, depth: usize) -> Node {
         // Arrays in a `Maybe` have sizes of their own.
-        if matches!(element, Ty::Array(..)) {
+        if element.holds_array() {
             return self.filter(own, element, depth);
         }
         let from = self.plain();

@@ -268,6 +268,21 @@ impl Generator<'_> {
         })
     }
 
+    /// What of an element that is written to an acceptor can be read back from there.
+    fn kept_by(&mut self, of: &Elements, acceptor: &Phrase, at: &Index) -> Lowering<Kept> {
+        let name = self.fresh("kept");
+        for leaf in storage::of(&of.data, &name).leaves() {
+            let mut path = vec![Step::At(at.clone())];
+            path.extend(fields(&leaf.path));
+            let place = self.target(acceptor, path)?;
+            let readable = matches!(place.tree, Tree::Scalar(..) | Tree::Buffer(..));
+            if !readable || !place.kept_where.is_empty() {
+                return Ok(Kept::Part);
+            }
+        }
+        Ok(Kept::All)
+    }
+
     /// Writes a value to a place of an acceptor.
     fn put(&mut self, of: &Elements, acceptor: &Phrase, at: &Index, value: &Phrase) -> Lowering<()> {
         self.assign(&of.data, acceptor, vec![Step::At(at.clone())], value, Vec::new())
@@ -420,6 +435,14 @@ impl Generator<'_> {
             index: chunk.number.clone(),
         });
     }
+}
+
+/// What an acceptor keeps of what is written to it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    All,
+    /// A component, or the elements at some indices.
+    Part,
 }
 
 /// The elements of a combinator.

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! This looks at a whole plan, once it is final, and knows nothing of how the passes came to it. What has no descriptor counts as
-//! its whole block; names that statements hand on count as one block where they may be one.
+//! its whole block, a view of arrays that have one as those; names that statements hand on count as one block where they may be one.
 
 mod writes;
 
@@ -23,7 +23,7 @@ use crate::ir::{Home, Storage, key};
 use almach_core::typing::Env;
 use almach_core::{Atom, Exp, LoopForm, Size, SlicePart, Var};
 use almach_lmad::{Lmad, Verdict, disjoint};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use writes::{How, Write, writes};
 
 pub(super) fn overwrites(draft: &Draft<'_, '_>) -> Checked<()> {
@@ -37,6 +37,7 @@ pub(super) fn overwrites(draft: &Draft<'_, '_>) -> Checked<()> {
         index: draft.index(),
         draft,
         readers: readers(draft, &written),
+        viewed: draft.viewed(),
     };
     written
         .values()
@@ -66,6 +67,8 @@ struct Overwrites<'a, 'p> {
     index: &'a Index<'p>,
     draft: &'a Draft<'a, 'p>,
     readers: HashMap<Var, Readers>,
+    /// What each view looks at.
+    viewed: HashMap<&'a Var, Vec<&'a Var>>,
 }
 
 /// A use of an array.
@@ -84,7 +87,7 @@ impl<'p> Overwrites<'_, 'p> {
         for (name, readers) in self.readers.get(&write.block).into_iter().flatten() {
             let mut may_meet = None;
             for var in readers {
-                let bound = self.index.bound.get(var).copied().unwrap_or(0);
+                let bound = self.made(var, name);
                 let uses = self.index.uses.get(var).into_iter().flatten().copied();
                 for at in uses.filter(|at| self.concerns(write, var, bound, *at)) {
                     let found = self.reads(var, name, bound, at);
@@ -126,6 +129,52 @@ impl<'p> Overwrites<'_, 'p> {
             .collect()
     }
 
+    /// When the elements of an array in a block were there: where it is derived, those of the array that it is derived from.
+    fn made(&self, var: &Var, block: &Var) -> Moment {
+        let is_there = |var: &Var| {
+            let storage = self.draft.storage.get(var).into_iter().flatten();
+            storage.filter_map(Storage::home).any(|home| home.block == *block)
+        };
+        let bound = |var: &Var| self.index.bound.get(var).copied().unwrap_or(0);
+        let mut earliest = bound(var);
+        let mut open = vec![var.clone()];
+        while let Some(var) = open.pop() {
+            earliest = earliest.min(bound(&var));
+            let stmt = self
+                .index
+                .defs
+                .get(&var)
+                .filter(|stmt| self.draft.is_derived(**stmt));
+            let Some(info) = stmt.and_then(|stmt| self.index.stmts.get(*stmt)) else {
+                continue;
+            };
+            direct_uses(&info.stmt.exp, &mut |atom| match atom {
+                Atom::Var(used) if is_there(used) => open.push(used.clone()),
+                Atom::Var(_) | Atom::Const(_) => {}
+            });
+        }
+        earliest
+    }
+
+    /// Where the arrays are that a view looks at, in this block, each whole.
+    fn behind(&self, view: &Var, block: &Var) -> Vec<Vec<Lmad<Var>>> {
+        let (mut found, mut seen) = (Vec::new(), HashSet::from([view]));
+        let mut open: Vec<&Var> = self.viewed.get(view).into_iter().flatten().copied().collect();
+        while let Some(var) = open.pop() {
+            if !seen.insert(var) {
+                continue;
+            }
+            let storage = self.draft.storage.get(var).into_iter().flatten();
+            for home in storage.filter_map(Storage::home) {
+                if home.block == *block {
+                    found.push(vec![home.lmad.clone()]);
+                }
+            }
+            open.extend(self.viewed.get(var).into_iter().flatten());
+        }
+        found
+    }
+
     fn reads(&self, var: &Var, block: &Var, bound: Moment, at: Moment) -> Use {
         let storage = self.draft.storage.get(var).into_iter().flatten();
         let homes = storage
@@ -146,6 +195,9 @@ impl<'p> Overwrites<'_, 'p> {
             }
             let cell = self.draft.element_read(at, &home.lmad);
             cells.push(cell.into_iter().chain([home.lmad.clone()]).collect());
+        }
+        if cells.is_empty() {
+            cells = self.behind(var, block);
         }
         if cells.is_empty() {
             cells.push(Vec::new());

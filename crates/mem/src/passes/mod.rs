@@ -108,19 +108,20 @@ pub const STANDARD: &[Pass] = &[
     },
 ];
 
-/// Runs passes, checking after each. A final plan that is not proved right as a whole is not used: then nothing is shared.
+/// Runs passes, checking after each. A final plan that is not proved right as a whole is not used: the last one on the way to it that
+/// is proved is taken, which may be the first, where nothing is shared.
 pub fn run(program: Annotated, passes: &[Pass], log: &mut Log) -> Result<Annotated, Box<Diagnostic>> {
-    let introduced = program.memory.clone();
     let mut program = program;
+    let mut before = Vec::new();
     for pass in passes {
+        before.push(program.memory.clone());
         program = (pass.run)(program, log);
         check(&program).map_err(|broken| Box::new(broken.diagnostic(pass.name)))?;
     }
-    match check_final(&program) {
-        Ok(()) => Ok(program),
-        Err(_) => Ok(Annotated {
-            memory: introduced,
-            ..program
-        }),
+    while check_final(&program).is_err()
+        && let Some(memory) = before.pop()
+    {
+        program.memory = memory;
     }
+    Ok(program)
 }

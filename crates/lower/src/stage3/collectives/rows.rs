@@ -17,7 +17,7 @@
 
 use super::super::expressions::index_expr;
 use super::super::{Generator, Step};
-use super::scan::{Alone, Scan};
+use super::scan::Scan;
 use super::{Elements, Share};
 use crate::error::Lowering;
 use almach_base::Name;
@@ -32,6 +32,8 @@ struct Rows<'p> {
     /// Where each row begins and ends.
     bounds: &'p Phrase,
     count: Index,
+    /// How many elements a chunk has at most.
+    elements: Index,
     start: Phrase,
     /// The sum of what the last row of a chunk has up to its end.
     prefix: Phrase,
@@ -53,6 +55,7 @@ impl Generator<'_> {
         let rows = Rows {
             bounds,
             count,
+            elements: chunking.elements.clone(),
             start,
             prefix: self.variable("prefix", &prefix),
             flags: self.flags(&chunking)?,
@@ -79,10 +82,11 @@ impl Generator<'_> {
         };
         let goes_on = Expr::binary(BinOp::Lt, index_expr(begin), index_expr(chunk.start.clone()));
         let goes_on = self.let_condition("goes_on", goes_on);
+        let alone = self.alone(scan, rows.elements.clone(), &chunk.start)?;
         let total = self.variable("total", &of.data);
         self.either(
             goes_on.clone(),
-            |this| this.local_scan(scan, &total, &head, &Alone::InPlace),
+            |this| this.local_scan(scan, &total, &head, &alone),
             |this| this.whole_scan(scan, rows, (&head.start, &head.length), &total),
         )?;
         let of_head = self.written_variable(of, &total)?;
@@ -108,8 +112,9 @@ impl Generator<'_> {
                 this.publish(&rows.flags, chunk);
                 Ok(())
             })?;
-            this.add_before(scan, &before, &head, &Alone::InPlace)
-        })
+            this.add_before(scan, &before, &head, &alone)
+        })?;
+        self.end_alone(&alone)
     }
 
     /// The value of a variable now, under a name of its own.

@@ -11,12 +11,12 @@
 //!
 //! Prefixes are combined strictly from left to right, `P(c) = P(c - 1) ⊕ A(c)`, so the grouping depends on the size of a
 //! chunk and on nothing else: not on threads, not on timing. The first chunk scans from the start value, so an array
-//! of one chunk is grouped as a loop groups it. Where a function makes something of the results, a chunk alone is scanned into
-//! memory of its own.
+//! of one chunk is grouped as a loop groups it. Where a function makes something of the results, or their place does not keep all of
+//! them (a destination that takes one component, or one element), a chunk alone is scanned into memory of its own.
 
 use super::super::expressions::index_expr;
 use super::super::{Binding, Generator};
-use super::{Elements, Share};
+use super::{Elements, Kept, Share};
 use crate::error::Lowering;
 use almach_dpia::{Data, Phrase, ScanKind};
 use almach_imp::{Index, LoopMode};
@@ -37,7 +37,7 @@ pub(super) struct Scan<'p> {
 pub(super) enum Alone {
     /// To their place.
     InPlace,
-    /// To memory of the chunk's own, since their place takes something else.
+    /// To memory of the chunk's own, since their place takes something else, or not all of it.
     Aside(Phrase),
 }
 
@@ -62,13 +62,7 @@ impl Generator<'_> {
                     Ok(())
                 },
                 |this| {
-                    let alone = match scan.mapped {
-                        None => Alone::InPlace,
-                        Some(_) => {
-                            let room = Data::array(chunking.elements.clone(), of.data.clone());
-                            Alone::Aside(this.variable("alone", &room))
-                        }
-                    };
+                    let alone = this.alone(scan, chunking.elements.clone(), &chunk.start)?;
                     this.local_scan(scan, &total, chunk, &alone)?;
                     this.await_previous(&flags, chunk);
                     let before = this.written(of, &prefix, &chunk.previous())?;
@@ -76,15 +70,34 @@ impl Generator<'_> {
                     this.run(scan.function, [&before, &total, &own])?;
                     this.publish(&flags, chunk);
                     this.add_before(scan, &before, chunk, &alone)?;
-                    match &alone {
-                        Alone::InPlace => Ok(()),
-                        Alone::Aside(room) => this.end_variable(room),
-                    }
+                    this.end_alone(&alone)
                 },
             )
         })?;
         self.emit(almach_imp::Stmt::Free(flags));
         self.end_variable(&prefix)
+    }
+
+    /// Where a chunk of at most so many elements is scanned alone.
+    pub(super) fn alone(&mut self, scan: &Scan<'_>, elements: Index, start: &Index) -> Lowering<Alone> {
+        let kept = match scan.mapped {
+            None => self.kept_by(scan.of, scan.out, start)?,
+            Some(_) => Kept::Part,
+        };
+        match kept {
+            Kept::All => Ok(Alone::InPlace),
+            Kept::Part => {
+                let room = Data::array(elements, scan.of.data.clone());
+                Ok(Alone::Aside(self.variable("alone", &room)))
+            }
+        }
+    }
+
+    pub(super) fn end_alone(&mut self, alone: &Alone) -> Lowering<()> {
+        match alone {
+            Alone::InPlace => Ok(()),
+            Alone::Aside(room) => self.end_variable(room),
+        }
     }
 
     /// Scans so many elements from one on; `total` holds what came before, and then their sum.
