@@ -19,7 +19,7 @@ use crate::KernelCode;
 use crate::helpers::{Helper, Helpers};
 use crate::index::{Arithmetic, integer};
 use crate::names::Scope;
-use crate::procedure::{Emitter, Known, Region, Role};
+use crate::procedure::{Emitter, Known, Region, Repeated, Role};
 use crate::tree::{CBinary, CExpr, CFunction, CParam, CStmt, CType, CUnary, Linkage, scalar_c_name};
 use crate::{Target, print};
 use almach_base::{Diagnostic, Name};
@@ -301,6 +301,7 @@ impl Emitter<'_> {
             arithmetic: Arithmetic::Wrapping,
             allocates: false,
             chain: None,
+            repeated: Repeated::No,
             calls: Vec::new(),
             angles: None,
             side: Side::Kernel { at: integer(0) },

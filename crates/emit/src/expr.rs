@@ -3,7 +3,7 @@
 use crate::device::Side;
 use crate::helpers::{Helper, math};
 use crate::index::{Arithmetic, IndexPrinter, integer};
-use crate::procedure::{Emitter, Role};
+use crate::procedure::{Emitter, Repeated, Role};
 use crate::tree::{CBinary, CExpr, CType, CUnary};
 use almach_base::{Diagnostic, Name};
 use almach_imp::{Expr, Index, Writing, is_column};
@@ -220,6 +220,15 @@ impl Emitter<'_> {
         }
     }
 
+    /// A compiler that need not skip the second operand has it easier where that loads, and on lanes that compute together until the last of
+    /// them is done: what is skipped there gcc 12 turns into masks of masks.
+    fn second_of(&self, right: &Expr) -> Second {
+        match has_load(right) || self.repeated == Repeated::OnLanes {
+            true => Second::Computed,
+            false => Second::Skipped,
+        }
+    }
+
     fn binary(&mut self, op: BinOp, left: &Expr, right: &Expr) -> Emit<(CExpr, ScalarType)> {
         let (left_c, ty) = self.typed(left)?;
         let right_c = self.expr(right)?;
@@ -230,7 +239,7 @@ impl Emitter<'_> {
                 through_double(binary_name(op), operands.into(), ty)
             }
             BinOp::Rem if ty.is_float() => CExpr::call(math("fmod", ty), operands),
-            _ => match infix(op, ty, has_load(right)) {
+            _ => match infix(op, ty, self.second_of(right)) {
                 Some(symbol)
                     if !surprises(op, left, right, ty) && (ty.is_float() || operands[0] != operands[1]) =>
                 {
@@ -319,13 +328,20 @@ fn opposite(op: BinOp) -> Option<BinOp> {
     }
 }
 
-/// The operator of C that means the same on a type. Both sides of `&` and `|` on booleans are defined; a compiler that
-/// need not skip the second (as in the arguments of a helper) has it easier where that loads.
-fn infix(op: BinOp, ty: ScalarType, loads: bool) -> Option<CBinary> {
+/// Whether the second operand of `&` and `|` on booleans may be skipped. Both are defined.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Second {
+    Skipped,
+    /// As in the arguments of a helper.
+    Computed,
+}
+
+/// The operator of C that means the same on a type.
+fn infix(op: BinOp, ty: ScalarType, second: Second) -> Option<CBinary> {
     let wide_unsigned = matches!(ty, ScalarType::U32 | ScalarType::U64);
     let arithmetic = ty.is_float() || wide_unsigned;
     match op {
-        BinOp::And | BinOp::Or if ty == ScalarType::Bool && loads => None,
+        BinOp::And | BinOp::Or if ty == ScalarType::Bool && second == Second::Computed => None,
         BinOp::And if ty == ScalarType::Bool => Some(CBinary::And),
         BinOp::Or if ty == ScalarType::Bool => Some(CBinary::Or),
         BinOp::Add if arithmetic => Some(CBinary::Add),

@@ -5,7 +5,7 @@ use crate::analysis;
 use crate::device::Side;
 use crate::helpers::Helper;
 use crate::index::Arithmetic;
-use crate::procedure::{Emitter, Region, Role};
+use crate::procedure::{Emitter, Region, Repeated, Role};
 use crate::threshold::{is_straight_line, iterations_for_threads};
 use crate::tree::{CBinary, CExpr, CStmt, CType, CUnary};
 use crate::uneven::schedule;
@@ -78,7 +78,7 @@ impl Emitter<'_> {
         let body = match threads {
             // Its buffers belong to the iteration.
             true => self.own_region(None, body)?.0,
-            false => self.nested(body)?,
+            false => self.repeated(self.repeated_by(mode, count), body)?,
         };
         self.facts.forget_since(mark);
         if self.is_in_frame(&c_index) {
@@ -96,6 +96,22 @@ impl Emitter<'_> {
             body,
         });
         Ok(())
+    }
+
+    /// A block that is repeated.
+    pub fn repeated(&mut self, repeated: Repeated, body: &[Stmt]) -> Emit<Vec<CStmt>> {
+        let around = std::mem::replace(&mut self.repeated, repeated);
+        let body = self.nested(body);
+        self.repeated = around;
+        body
+    }
+
+    /// How the block of a counted loop is repeated.
+    fn repeated_by(&self, mode: LoopMode, count: &Index) -> Repeated {
+        match (self.repeated, mode, count.as_constant()) {
+            (Repeated::Yes, LoopMode::Simd, Some(_)) => Repeated::OnLanes,
+            (around, ..) => around,
+        }
     }
 
     /// Whether a loop of a work-item is short code that reads the device's memory again and again: several rounds at once read without

@@ -99,6 +99,15 @@ pub struct Region {
     pub context: CExpr,
 }
 
+/// Whether code is repeated while a condition holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Repeated {
+    No,
+    Yes,
+    /// By the lanes of a loop of known length, together.
+    OnLanes,
+}
+
 pub struct Emitter<'a> {
     pub unit: &'a Unit<'a>,
     pub helpers: &'a mut Helpers,
@@ -134,6 +143,8 @@ pub struct Emitter<'a> {
     pub calls: Vec<(Name, Vec<bool>)>,
     /// In a strip of a loop with angles (`turns`): what notes that one is large.
     pub angles: Option<String>,
+    /// The loop with a condition around.
+    pub repeated: Repeated,
     /// Where the code runs.
     pub side: Side,
     /// The kernels of the file; none inside a kernel.
@@ -172,6 +183,7 @@ impl<'a> Emitter<'a> {
             arithmetic: Arithmetic::Wrapping,
             allocates: false,
             chain: None,
+            repeated: Repeated::No,
             calls: Vec::new(),
             angles: None,
             side: Side::Host,

@@ -5,7 +5,7 @@ use crate::analysis::{self, Storage};
 use crate::device::Side;
 use crate::helpers::Helper;
 use crate::index::{Arithmetic, integer};
-use crate::procedure::{Emitter, Role};
+use crate::procedure::{Emitter, Repeated, Role};
 use crate::tree::{CBinary, CExpr, CStmt, CType, CUnary};
 use almach_base::codes::runtime;
 use almach_base::{Diagnostic, Name, Span};
@@ -136,7 +136,7 @@ impl Emitter<'_> {
             }
             Stmt::While { condition, body } => self.with_frame_in_variables(stmt, out, |this, out| {
                 let condition = this.expr(condition)?;
-                let body = this.nested(body)?;
+                let body = this.repeated(Repeated::Yes, body)?;
                 out.push(CStmt::While(condition, body));
                 Ok(())
             })?,

@@ -12,6 +12,7 @@ mod data;
 mod large;
 mod levels;
 mod lists;
+mod loops;
 mod scalars;
 mod unknown;
 mod views;

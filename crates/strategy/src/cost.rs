@@ -1,7 +1,7 @@
 //! How much work a function is, roughly, and whether it is straight-line code on scalars.
 
 use crate::weights::{UNKNOWN, binary, unary};
-use almach_core::{Atom, Body, Dim, Exp, Lambda, LoopForm, Op, Type};
+use almach_core::{Atom, Body, Dim, Exp, Lambda, LoopForm, Op, Stmt, Type};
 use almach_prim::Prim;
 use almach_rewrite::facts::Facts;
 use almach_value::Scalar;
@@ -82,7 +82,11 @@ pub(crate) fn is_simple(function: &Lambda, facts: &Facts) -> bool {
 }
 
 fn is_simple_body(body: &Body, facts: &Facts) -> bool {
-    body.stmts.iter().all(|stmt| match &stmt.exp {
+    body.stmts.iter().all(|stmt| is_simple_stmt(stmt, facts))
+}
+
+pub(crate) fn is_simple_stmt(stmt: &Stmt, facts: &Facts) -> bool {
+    match &stmt.exp {
         Exp::Atom(_) | Exp::Unary(..) | Exp::Ternary(..) | Exp::Tuple(_) | Exp::Project(..) => {
             stmt.pattern.values.iter().all(|value| is_scalars(&value.ty))
         }
@@ -99,7 +103,7 @@ fn is_simple_body(body: &Body, facts: &Facts) -> bool {
                 && is_simple_body(otherwise, facts)
         }
         _ => false,
-    })
+    }
 }
 
 /// Scalars, and tuples of them.

@@ -30,6 +30,8 @@ pub enum Choice {
     Chunks(i64),
     /// On so many lanes, each with so many accumulators.
     Lanes { lanes: i64, accumulators: i64 },
+    /// In groups of so many elements, which go through its loops on lanes until the last of them is done.
+    Masked(i64),
     /// By so many work-items of a group.
     Items(i64),
     /// The multiplication and the addition of the accumulation are one `fma`.
@@ -59,6 +61,10 @@ impl fmt::Display for Choice {
                     "runs on {lanes} lanes with {accumulators} accumulator{plural} each"
                 )
             }
+            Choice::Masked(lanes) => write!(
+                f,
+                "runs on {lanes} lanes, through its loops until the last of them is done"
+            ),
             Choice::Items(items) => write!(f, "is shared by {items} work-items of a group"),
             Choice::FusedMultiplyAdd => write!(f, "accumulates with `fma`"),
             Choice::Interchanged => write!(f, "is interchanged with the operation inside it"),

@@ -78,6 +78,9 @@ impl Chooser {
                         return self.transposed_in_tiles(stmt, &work, around);
                     }
                 }
+                if let Some(group) = self.masked(op, stmt.span, around) {
+                    return self.on_masked_lanes(stmt, op, group, around);
+                }
                 Exp::Op(self.op(op, stmt.span, around)?)
             }
             other => self.control(other, around)?,
@@ -216,7 +219,7 @@ impl Chooser {
     }
 
     /// The level of an operation without one, and why.
-    fn level(&self, op: &Op, span: Span, around: Around) -> (Level, &'static str) {
+    pub(crate) fn level(&self, op: &Op, span: Span, around: Around) -> (Level, &'static str) {
         match self.own_level(op, span, around) {
             (level, _) if !self.written.fit_inside(level, op) => (
                 Level::Seq,

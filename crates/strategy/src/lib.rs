@@ -26,6 +26,7 @@
 //! - [`streams`](mod@streams): what a map makes of a scan or filter is written by that.
 //! - [`interchange`](mod@interchange): rows on the outside, where an access would stride.
 //! - [`long_rows`](mod@long_rows): rows of their own lengths, the long ones by all threads.
+//! - [`masks`](mod@masks): loops inside a map, on lanes until the last of them is done.
 //! - [`products`](mod@products): tiles, where every row meets every column. [`transposition`](mod@transposition): tiles, where rows
 //!   are made of columns.
 //! - [`tactics`](mod@tactics): what these rules could have done otherwise, for a search.
@@ -43,6 +44,7 @@ mod interchange;
 mod lanes;
 mod levels;
 mod long_rows;
+mod masks;
 mod operator;
 mod producers;
 mod products;

@@ -31,6 +31,8 @@ pub enum Topic {
     Chunk,
     /// Who runs an operation.
     Level,
+    /// How many elements of a map go through its loops together.
+    Masks,
 }
 
 impl Topic {
@@ -80,6 +82,15 @@ impl Topic {
                     "chunks as usual",
                     "chunks of a quarter",
                     "chunks four times as large",
+                ],
+            ),
+            (
+                Topic::Masks,
+                &[
+                    "loops on lanes of 128 bytes",
+                    "loops on lanes of 64 bytes",
+                    "loops on lanes of 256 bytes",
+                    "loops one element after the other",
                 ],
             ),
             (Topic::Level, &["level as usual", "in order", "on lanes"]),

@@ -263,3 +263,64 @@ fn products_of_matrices_have_tiles() {
         agree(PRODUCT, &[matrix(n, k), matrix(k, m)]);
     }
 }
+
+/// A map whose function loops, as often as each element says.
+const LOOPS: &str = r"
+fun main {n} (xs: [n]i32): [n]i32 =
+  let ys: [n]i32 = map (\(x: i32): i32 ->
+    let <total: i32, left: i32> = loop (s: i32 = 0i32, k: i32 = x) while
+        let on: bool = k > 0i32
+        in on
+      do
+        let t: i32 = s + k
+        let j: i32 = k - 3i32
+        in <t, j>
+    in total) xs
+  in ys
+entry main = main (xs: [n]i32): [n]i32
+";
+
+fn ints(count: i32) -> Value {
+    let text: Vec<String> = (0..count).map(|at| (at * 7 % 50 - 5).to_string()).collect();
+    let program = almach_core::parse::parse_program(LOOPS, FileId(0)).unwrap();
+    let ty = &program.entries.first().unwrap().params.first().unwrap().1;
+    almach_value::parse(&format!("[{}]", text.join(", ")), ty).unwrap()
+}
+
+#[test]
+fn loops_inside_a_map_run_on_lanes_until_the_last_is_done() {
+    let text = text(LOOPS, Machine::Threads);
+    assert!(text.contains("split 32i64"), "{text}");
+    assert_eq!(text.matches("map@vec").count(), 2, "{text}");
+    for n in [0, 1, 31, 32, 33, 100] {
+        agree(LOOPS, &[ints(n)]);
+    }
+}
+
+#[test]
+fn loops_that_can_fail_stay_with_their_element() {
+    let source = LOOPS.replace("k - 3i32", "k / x");
+    let text = text(&source, Machine::Threads);
+    assert!(!text.contains("map@vec"), "{text}");
+}
+
+#[test]
+fn loops_are_one_element_after_the_other_on_a_device_and_where_it_is_asked_for() {
+    assert!(!text(LOOPS, Machine::Device).contains("map@vec"));
+    let program = almach_core::parse::parse_program(LOOPS, FileId(0)).unwrap();
+    let asked = chosen(LOOPS, Machine::Threads).asked;
+    let masks = asked
+        .iter()
+        .find(|asked| asked.question.topic == Topic::Masks)
+        .unwrap();
+    let answers = [(masks.question, masks.count - 1)].into_iter().collect();
+    let otherwise = choose_with(
+        program,
+        Machine::Threads,
+        Without::default(),
+        &Tactics::of(answers),
+    )
+    .unwrap();
+    let text = program_to_string(&otherwise.program, Spans::Omit);
+    assert!(!text.contains("map@vec"), "{text}");
+}
