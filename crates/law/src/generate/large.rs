@@ -86,8 +86,8 @@ impl Generator {
         let name = self.fresh();
         let (level, around) = self.level_of_collective();
         let chunk = self.large_chunk();
-        let node = match self.rng.below(14) {
-            12 | 13 => return self.map_of_loops(array, element),
+        let node = match self.rng.below(18) {
+            12..18 => return self.map_of_loops(array, element),
             0 | 1 => {
                 let test = self.inside(around, |this| this.cell(&name, element, &BOOL));
                 node!(own; format!("filter{level}{chunk} (\\{name} -> "), test, format!(") {array}"))
