@@ -1,7 +1,7 @@
 //! From how many iterations on a loop is worth starting threads. This changes no value, so it is decided here, by the work of
 //! the loop's body.
 
-use almach_imp::{Expr, Stmt};
+use almach_imp::{Expr, LoopMode, Stmt};
 
 /// Scalar operations that take about as long as starting threads and waiting for them.
 const FORK: i64 = 1 << 16;
@@ -12,6 +12,9 @@ const UNKNOWN: i64 = 64;
 /// What a loop with a number of iterations that is not known is taken to repeat. Too few is worse than too many: threads
 /// with little to do cost some microseconds, a few long rows on one thread cost all the other cores.
 const UNKNOWN_LOOP: i64 = 1 << 12;
+
+/// Lanes that a processor computes at once, at least.
+const AT_ONCE: i64 = 8;
 
 /// The least number of iterations that threads share; at least two.
 pub fn iterations_for_threads(body: &[Stmt]) -> i64 {
@@ -32,7 +35,7 @@ fn stmt(stmt: &Stmt) -> i64 {
             let times = count.as_constant().unwrap_or(UNKNOWN_LOOP);
             times.saturating_mul(block(body).max(1))
         }
-        Stmt::While { condition, body } => UNKNOWN.saturating_mul(expr(condition) + block(body)),
+        Stmt::While { condition, body } => UNKNOWN.saturating_mul(expr(condition) + repeated(body)),
         Stmt::If {
             condition,
             then,
@@ -43,6 +46,29 @@ fn stmt(stmt: &Stmt) -> i64 {
         // Calls, allocations, and whatever else is not arithmetic.
         _ => UNKNOWN,
     }
+}
+
+/// What a loop with a condition repeats. Lanes that go through it together (`simd` loops of known length, one step of all of them) take the
+/// time of some of them.
+fn repeated(stmts: &[Stmt]) -> i64 {
+    let each = stmts.iter().map(|stmt| match stmt {
+        Stmt::For {
+            count,
+            mode: LoopMode::Simd,
+            body,
+            ..
+        } => match count.as_constant() {
+            Some(lanes) => (lanes / AT_ONCE).max(1).saturating_mul(block(body)),
+            None => self::stmt(stmt),
+        },
+        Stmt::If {
+            condition,
+            then,
+            otherwise,
+        } => expr(condition).saturating_add(repeated(then).max(repeated(otherwise))),
+        _ => self::stmt(stmt),
+    });
+    each.fold(0, i64::saturating_add)
 }
 
 fn expr(expr: &Expr) -> i64 {
@@ -65,4 +91,38 @@ pub fn is_straight_line(stmts: &[Stmt]) -> bool {
         Stmt::If { then, otherwise, .. } => is_straight_line(then) && is_straight_line(otherwise),
         _ => false,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::iterations_for_threads;
+    use almach_imp::{Expr, Index, LoopMode, Stmt, Width};
+    use almach_value::BinOp;
+
+    fn lanes(mode: LoopMode) -> Vec<Stmt> {
+        let index = Index::var("i".into());
+        let value = Expr::Load("xs".into(), index.clone());
+        let step = Stmt::Store {
+            buffer: "xs".into(),
+            index,
+            value: Expr::binary(BinOp::Add, value.clone(), value),
+        };
+        let body = Stmt::For {
+            index: "i".into(),
+            width: Width::W64,
+            count: Index::constant(32),
+            mode,
+            body: vec![step],
+        };
+        vec![Stmt::While {
+            condition: Expr::Var("go".into()),
+            body: vec![body],
+        }]
+    }
+
+    #[test]
+    fn lanes_that_go_through_a_loop_together_are_less_work_than_one_after_the_other() {
+        let (together, in_turn) = (lanes(LoopMode::Simd), lanes(LoopMode::Seq));
+        assert!(iterations_for_threads(&together) >= 4 * iterations_for_threads(&in_turn));
+    }
 }
