@@ -6,10 +6,10 @@ use almach_imp::{Expr, LoopMode, Stmt};
 /// Scalar operations that take about as long as starting threads and waiting for them.
 const FORK: i64 = 1 << 16;
 
-/// What a call, or a loop with a condition, is taken to repeat.
+/// What a loop with a condition is taken to repeat.
 const UNKNOWN: i64 = 64;
 
-/// What a loop with a number of iterations that is not known is taken to repeat. Too few is worse than too many: threads
+/// What a loop with a number of iterations that is not known, or a call, is taken to repeat. Too few is worse than too many: threads
 /// with little to do cost some microseconds, a few long rows on one thread cost all the other cores.
 const UNKNOWN_LOOP: i64 = 1 << 12;
 
@@ -43,7 +43,9 @@ fn stmt(stmt: &Stmt) -> i64 {
         } => expr(condition).saturating_add(block(then).max(block(otherwise))),
         Stmt::Copy { count, .. } => count.as_constant().unwrap_or(UNKNOWN),
         Stmt::Buffer { .. } | Stmt::Free(_) | Stmt::At(_) => 0,
-        // Calls, allocations, and whatever else is not arithmetic.
+        // What is still called calls itself, or walks over data.
+        Stmt::Call { .. } => UNKNOWN_LOOP,
+        // Allocations, and whatever else is not arithmetic.
         _ => UNKNOWN,
     }
 }

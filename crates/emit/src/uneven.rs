@@ -34,7 +34,8 @@ fn is_uneven<'s>(stmts: &'s [Stmt], read: &mut HashSet<&'s Name>) -> bool {
         Stmt::For { count, body, .. } => {
             count.free_vars().any(|var| read.contains(var)) || is_uneven(body, read)
         }
-        Stmt::While { .. } => true,
+        // What is still called calls itself.
+        Stmt::While { .. } | Stmt::Call { .. } => true,
         Stmt::If { then, otherwise, .. } => is_uneven(then, read) || is_uneven(otherwise, read),
         _ => false,
     })

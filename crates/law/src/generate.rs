@@ -14,6 +14,7 @@ mod levels;
 mod lists;
 mod loops;
 mod scalars;
+mod trees;
 mod unknown;
 mod views;
 
@@ -86,6 +87,8 @@ const DEPTH: usize = 5;
 const DATA_PERCENT: usize = 4;
 /// How many in a hundred programs are about recursions over lists.
 const LISTS_PERCENT: usize = 3;
+/// How many in a hundred programs are about recursions over trees.
+const TREES_PERCENT: usize = 3;
 /// How many in a hundred programs are about large arrays.
 const LARGE_PERCENT: usize = 3;
 
@@ -102,10 +105,12 @@ pub fn program(seed: u64) -> Program {
         floats: Floats::Exact,
         next: 0,
     };
+    const LISTS: usize = LARGE_PERCENT + DATA_PERCENT + LISTS_PERCENT;
     match generator.rng.below(100) {
         at if at < LARGE_PERCENT => generator.large_program(),
         at if at < LARGE_PERCENT + DATA_PERCENT => generator.data_program(),
-        at if at < LARGE_PERCENT + DATA_PERCENT + LISTS_PERCENT => generator.list_program(),
+        at if at < LISTS => generator.list_program(),
+        at if at < LISTS + TREES_PERCENT => generator.tree_program(),
         _ => generator.program(),
     }
 }

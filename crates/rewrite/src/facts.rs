@@ -275,18 +275,27 @@ impl Walk for Fixed<'_> {
 
 /// The functions an expression calls.
 pub fn callees(body: &Body) -> Vec<FunId> {
-    struct Calls(Vec<FunId>);
-    impl Walk for Calls {
-        fn exp(&mut self, exp: &Exp) {
-            if let Exp::Call { function, .. } = exp {
-                self.0.push(*function);
-            }
-            walk_exp(self, exp);
-        }
-    }
     let mut calls = Calls(Vec::new());
     calls.body(body);
     calls.0
+}
+
+/// The functions an expression calls, once for every call.
+pub fn callees_of_exp(exp: &Exp) -> Vec<FunId> {
+    let mut calls = Calls(Vec::new());
+    calls.exp(exp);
+    calls.0
+}
+
+struct Calls(Vec<FunId>);
+
+impl Walk for Calls {
+    fn exp(&mut self, exp: &Exp) {
+        if let Exp::Call { function, .. } = exp {
+            self.0.push(*function);
+        }
+        walk_exp(self, exp);
+    }
 }
 
 /// Lets a function call others in place of those that it calls.

@@ -20,12 +20,14 @@ pub mod known_results;
 pub mod lists;
 pub mod normal_sizes;
 pub mod pipelines;
+mod recursions;
 pub mod short_circuits;
 pub mod size_checks;
 mod sizes;
 pub mod split_results;
 pub mod tables;
 pub mod tail_calls;
+pub mod trees;
 pub mod views;
 
 use almach_base::Span;

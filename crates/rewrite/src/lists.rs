@@ -25,13 +25,14 @@
 mod parallel;
 mod shape;
 
-use crate::facts::{Facts, callees, recursive_functions};
+use crate::facts::Facts;
+use crate::recursions::{Datum, called_from, candidates, hosts, redirect};
 use crate::{Log, Pass};
 use almach_core::build::Builder;
-use almach_core::visit::{WalkMut, fresh_function, walk_exp_mut};
-use almach_core::{Body, Exp, FunId, Function, Lambda, Program, Recursive, Type};
+use almach_core::visit::fresh_function;
+use almach_core::{FunId, Program};
 use shape::Shape;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 pub const PASS: Pass = Pass {
     name: "lists",
@@ -40,7 +41,7 @@ pub const PASS: Pass = Pass {
 };
 
 pub fn run(mut program: Program, log: &mut Log) -> Program {
-    let candidates = candidates(&program);
+    let candidates = candidates(&program, Datum::List);
     if candidates.is_empty() {
         return program;
     }
@@ -82,95 +83,7 @@ pub fn run(mut program: Program, log: &mut Log) -> Program {
         }
     }
     program.next_var = builder.supply.next_var();
-    for id in hosts {
-        if let Some(function) = program.functions.get_mut(id.0 as usize) {
-            OnHost::each(&mut function.body, &mut |called| {
-                if let Some(parallel) = made.get(called) {
-                    *called = *parallel;
-                }
-            });
-        }
-    }
+    redirect(&mut program, &hosts, &made);
     program.functions.extend(functions);
     program
-}
-
-/// The functions that call themselves and take a datum of a recursive type.
-fn candidates(program: &Program) -> Vec<FunId> {
-    let takes_data = |function: &Function| {
-        function.params.iter().any(|param| match param.ty {
-            Type::Data(id) => program
-                .data
-                .get(id.0 as usize)
-                .is_some_and(|def| def.recursive == Recursive::Yes),
-            _ => false,
-        })
-    };
-    let all = (0u32..).map(FunId).zip(&program.functions);
-    all.filter(|(id, function)| takes_data(function) && callees(&function.body).contains(id))
-        .map(|(id, _)| id)
-        .collect()
-}
-
-/// The functions that run outside of all parallel operations and recursions, whoever calls them.
-fn hosts(program: &Program) -> HashSet<FunId> {
-    let recursive = recursive_functions(program);
-    let is_recursive = |id: FunId| recursive.get(id.0 as usize).copied().unwrap_or(true);
-    // How often each is called, and how often where it may run on the host.
-    let mut calls: HashMap<FunId, usize> = HashMap::new();
-    let mut host_calls: HashMap<FunId, usize> = HashMap::new();
-    for function in &program.functions {
-        for id in callees(&function.body) {
-            *calls.entry(id).or_insert(0) += 1;
-        }
-    }
-    let entries = program.entries.iter().map(|entry| entry.function);
-    let mut hosts: HashSet<FunId> = entries.clone().filter(|id| !is_recursive(*id)).collect();
-    let mut open: Vec<FunId> = hosts.iter().copied().collect();
-    while let Some(id) = open.pop() {
-        let Some(function) = program.functions.get(id.0 as usize) else {
-            continue;
-        };
-        OnHost::each(&mut function.body.clone(), &mut |called| {
-            let known = host_calls.entry(*called).or_insert(0);
-            *known += 1;
-            if calls.get(called) == Some(known) && !is_recursive(*called) && hosts.insert(*called) {
-                open.push(*called);
-            }
-        });
-    }
-    hosts
-}
-
-/// What these functions call outside of parallel operations.
-fn called_from(program: &Program, hosts: &HashSet<FunId>) -> HashSet<FunId> {
-    let mut called = HashSet::new();
-    for id in hosts {
-        if let Some(function) = program.functions.get(id.0 as usize) {
-            OnHost::each(&mut function.body.clone(), &mut |id| {
-                called.insert(*id);
-            });
-        }
-    }
-    called
-}
-
-/// Visits the calls of a body that are in no function of an operation.
-struct OnHost<'v>(&'v mut dyn FnMut(&mut FunId));
-
-impl OnHost<'_> {
-    fn each(body: &mut Body, visit: &mut dyn FnMut(&mut FunId)) {
-        OnHost(visit).body(body);
-    }
-}
-
-impl WalkMut for OnHost<'_> {
-    fn lambda(&mut self, _: &mut Lambda) {}
-
-    fn exp(&mut self, exp: &mut Exp) {
-        if let Exp::Call { function, .. } = exp {
-            (self.0)(function);
-        }
-        walk_exp_mut(self, exp);
-    }
 }

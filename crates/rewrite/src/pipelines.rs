@@ -3,7 +3,7 @@
 use crate::{
     Pass, constant_folding, copy_propagation, cse, dead_code, flattening, forwarding, fusion, hoisting,
     horizontal, inlining, known_results, lists, normal_sizes, short_circuits, size_checks, split_results,
-    tables, tail_calls, views,
+    tables, tail_calls, trees, views,
 };
 
 /// Leaves a program small: what other passes leave behind is cleaned up here.
@@ -26,6 +26,7 @@ pub const STANDARD: &[&Pass] = &[
     // Recursion that inlining has not hidden in larger bodies. Copies would hide what it does.
     &copy_propagation::PASS,
     &lists::PASS,
+    &trees::PASS,
     &inlining::PASS,
     &tail_calls::PASS,
     // The copies of inlined bodies, and what they decide.
@@ -96,6 +97,7 @@ pub const ALL: &[&Pass] = &[
     &inlining::PASS,
     &inlining::ALL,
     &lists::PASS,
+    &trees::PASS,
     &tail_calls::PASS,
     &tables::PASS,
     &copy_propagation::PASS,

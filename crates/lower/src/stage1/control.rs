@@ -5,9 +5,11 @@ use super::layout::Held;
 use super::types::ResultData;
 use super::{Dest, Translator};
 use crate::error::{Lowering, bug, refuse};
+use almach_base::Name;
 use almach_core::{Arm, Atom, Body, Exp, FunId, Loop, LoopForm, Param, Pattern, Type, Var};
 use almach_dpia::{Data, Nat, Phrase, Prim, Space, build};
 use almach_value::{BinOp, Scalar, ScalarType, UnOp};
+use std::collections::HashSet;
 
 impl Translator<'_> {
     /// Binds a pattern to an expression (the paper's 𝒞).
@@ -99,6 +101,8 @@ impl Translator<'_> {
                 default,
                 ..
             } => self.case(scrutinee, arms, default.as_ref(), dest),
+            // A procedure gets places of its own for its results: parts of one place would interfere.
+            Exp::Call { .. } if shares_places(&dest) => self.bind_then_give(exp, pattern, dest),
             Exp::Call {
                 function,
                 context,
@@ -414,6 +418,39 @@ impl Dest {
             },
         }
     }
+}
+
+/// Whether several acceptors are parts of something.
+fn shares_places(dest: &Dest) -> bool {
+    fn variables<'p>(phrase: &'p Phrase, found: &mut HashSet<&'p Name>) {
+        match phrase {
+            Phrase::Var(name) => {
+                found.insert(name);
+            }
+            Phrase::Prim(_) => {}
+            Phrase::App(left, right) | Phrase::Pair(left, right) => {
+                variables(left, found);
+                variables(right, found);
+            }
+            Phrase::Lam(_, _, body)
+            | Phrase::TypeLam(_, _, body)
+            | Phrase::NatApp(body, _)
+            | Phrase::DataApp(body, _)
+            | Phrase::Project(_, body)
+            | Phrase::At(_, body) => variables(body, found),
+        }
+    }
+    let Dest::Each(acceptors) = dest else {
+        return false;
+    };
+    let mut seen = HashSet::new();
+    acceptors.iter().any(|acceptor| {
+        let mut names = HashSet::new();
+        variables(acceptor, &mut names);
+        let shares = names.iter().any(|name| seen.contains(name));
+        seen.extend(names);
+        shares
+    })
 }
 
 fn is_plain(body: &Body) -> bool {

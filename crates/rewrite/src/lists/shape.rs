@@ -11,17 +11,14 @@ mod cells;
 mod folds;
 mod reader;
 
-use crate::facts::{Facts, callees, is_fixed};
-use almach_core::visit::{UseCounts, Walk, walk_exp};
+use crate::facts::Facts;
+use crate::recursions::{Reason, SideEffect, mentions, no, side_effect};
+use almach_core::visit::UseCounts;
 use almach_core::{
     Arm, Atom, Body, ConstructorDef, DataId, Exp, FunId, Function, Param, Program, Stmt, Type,
 };
 use almach_value::{BinOp, Scalar, ScalarType, identity};
 use reader::Reader;
-use std::collections::HashSet;
-
-/// Why a recursion stays one.
-pub(super) type Reason = String;
 
 pub(super) struct Shape {
     /// The list among the parameters.
@@ -132,51 +129,6 @@ fn link_of(def: &ConstructorDef, data: DataId) -> Result<Option<usize>, Reason> 
     }
 }
 
-fn mentions(ty: &Type, data: DataId) -> bool {
-    match ty {
-        Type::Data(id) | Type::Node(id) => *id == data,
-        Type::Tuple(parts) => parts.iter().any(|part| mentions(part, data)),
-        Type::Array(_, element) => mentions(element, data),
-        Type::Scalar(_) | Type::Vector(..) => false,
-    }
-}
-
-/// What keeps the iterations of a recursion where they are.
-enum SideEffect {
-    Prints,
-    /// The user said how something runs.
-    Fixed,
-}
-
-/// Of a function or what it calls.
-fn side_effect(program: &Program, from: FunId) -> Option<SideEffect> {
-    struct Finder(Option<SideEffect>);
-    impl Walk for Finder {
-        fn exp(&mut self, exp: &Exp) {
-            match exp {
-                Exp::Trace { .. } => self.0 = Some(SideEffect::Prints),
-                Exp::Op(op) if is_fixed(op) => self.0 = Some(SideEffect::Fixed),
-                _ => {}
-            }
-            walk_exp(self, exp);
-        }
-    }
-    let mut finder = Finder(None);
-    let (mut open, mut seen) = (vec![from], HashSet::new());
-    while let Some(id) = open.pop() {
-        if seen.insert(id)
-            && let Some(function) = program.functions.get(id.0 as usize)
-        {
-            finder.body(&function.body);
-            open.extend(callees(&function.body));
-        }
-    }
-    finder.0
-}
-
-fn no<T>(why: impl Into<Reason>) -> Result<T, Reason> {
-    Err(why.into())
-}
 impl Shape {
     pub(super) fn of(
         program: &Program,

@@ -2,8 +2,9 @@
 
 use super::folds::{Split, combination, not_associative};
 use super::reader::{Call, defined};
-use super::{Combined, Field, Operator, Reason, Suffix, mentions, no};
+use super::{Combined, Field, Operator, Suffix};
 use crate::facts::Facts;
+use crate::recursions::{Reason, mentions, no};
 use almach_core::visit::Vars;
 use almach_core::{Arm, Atom, Body, DataDef, DataId, Exp, Param, Stmt, Type, Var};
 use almach_value::{BinOp, Scalar, is_exact_in_any_order};

@@ -1,7 +1,8 @@
 //! Steps that combine a state of scalars with something of their own.
 
 use super::reader::Call;
-use super::{Combined, Gives, Operator, Reason, Scalars, Step, no};
+use super::{Combined, Gives, Operator, Scalars, Step};
+use crate::recursions::{Reason, no};
 use almach_core::visit::Vars;
 use almach_core::{Atom, Exp, Stmt, Type, Var};
 use almach_value::{BinOp, ScalarType, is_exact_in_any_order};

@@ -2,11 +2,11 @@
 
 use super::cells::{Cell, agreed_suffixes};
 use super::folds::{Folded, agreed};
-use super::{Ends, Gives, Made, Reason, Shape, Step, link_of, mentions, no};
+use super::{Ends, Gives, Made, Shape, Step, link_of};
 use crate::facts::{Facts, callees};
+use crate::recursions::{Reason, leads_to, mentions, no};
 use almach_core::visit::{UseCounts, Walk};
 use almach_core::{Arm, Atom, Body, DataDef, DataId, Exp, FunId, Function, Param, Program, Stmt, Type};
-use std::collections::HashSet;
 
 /// A step before it is known what it gives.
 pub(super) struct Call<'f> {
@@ -54,18 +54,7 @@ impl<'f> Reader<'f> {
 
     /// Whether a function is this one, or calls it.
     fn leads_back(&self, from: FunId) -> bool {
-        let (mut open, mut seen) = (vec![from], HashSet::new());
-        while let Some(id) = open.pop() {
-            if id == self.id {
-                return true;
-            }
-            if seen.insert(id)
-                && let Some(function) = self.program.functions.get(id.0 as usize)
-            {
-                open.extend(callees(&function.body));
-            }
-        }
-        false
+        leads_to(self.program, from, self.id)
     }
 
     /// The call of an arm that is a step; none where the arm is an end.
