@@ -54,7 +54,7 @@ fn a_fold_by_anything() {
             let s2: i64 = f_cut (t2, 1i64)
             let result: i64 = f (t_57, k_13)
             let result_129: i64 = f_cut_large (t_84, k_85)
-            let result_131: i64 = f (t_130, k_85)"#]],
+            let result_132: i64 = f (t_131, k_85)"#]],
     );
 }
 
@@ -72,7 +72,7 @@ fn something_is_handed_down_in_one_branch() {
             let s2: i64 = f_cut (t2, 1i64)
             let result: i64 = f (t_76, k_78)
             let result_170: i64 = f_cut_large (t_109, k_110)
-            let result_173: i64 = f (t_171, k_172)"#]],
+            let result_175: i64 = f (t_172, k_174)"#]],
     );
 }
 
