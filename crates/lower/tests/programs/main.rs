@@ -52,6 +52,7 @@ const LONG: &[&str] = &[
     "strategies/bounding_box",
     "strategies/functions_compose_in_order",
     "recursive_data/long_lists",
+    "recursive_data/long_trees",
     "a_million",
 ];
 
@@ -198,6 +199,7 @@ const SLOW_ON_PHRASES: &[&str] = &[
     "collectives/",
     "examples/quicksort",
     "recursive_data/long_lists",
+    "recursive_data/long_trees",
 ];
 
 #[test]
