@@ -24,13 +24,11 @@ impl Chooser {
     /// The maps of a body that become views, by their places, each with the operation that reads it.
     pub(crate) fn source_views(&self, body: &Body) -> HashMap<usize, Prim> {
         let mut read_by: HashMap<&Var, Prim> = HashMap::new();
+        let mut in_loops: HashMap<&Var, Prim> = HashMap::new();
         for stmt in &body.stmts {
-            if let Exp::Op(op) = &stmt.exp {
-                for arg in read_once(op) {
-                    if let Atom::Var(var) = arg {
-                        read_by.insert(var, op.prim);
-                    }
-                }
+            match &stmt.exp {
+                Exp::Loop(looped) => readers(&looped.body, &mut in_loops),
+                exp => readers_in(exp, &mut read_by),
             }
         }
         // Rows are cut out of elements, which are read where the rows are.
@@ -46,15 +44,25 @@ impl Chooser {
         let mut views = HashMap::new();
         for (at, stmt) in body.stmts.iter().enumerate() {
             if let ([value], Exp::Op(op)) = (stmt.pattern.values.as_slice(), &stmt.exp)
-                && let Some(consumer) = read_by.get(&value.var)
+                && let Some(consumer) = self.view_for(op, read_by.get(&value.var), in_loops.get(&value.var))
                 && self.uses.of(&value.var) == 1
-                && (self.is_cheap_map(op) || self.is_gather(op))
                 && self.is_usual(stmt.span, Topic::View)
             {
-                views.insert(at, *consumer);
+                views.insert(at, consumer);
             }
         }
         views
+    }
+
+    /// The operation that an array is a view for. What every iteration of a loop reads again is not gathered again.
+    fn view_for(&self, op: &Op, once: Option<&Prim>, in_a_loop: Option<&Prim>) -> Option<Prim> {
+        let consumer = match self.is_gather(op) {
+            true => once,
+            false => once.or(in_a_loop),
+        };
+        consumer
+            .copied()
+            .filter(|_| self.is_gather(op) || self.is_cheap_map(op))
     }
 
     /// A gather of scalars: its indices are checked where it stands, and no element is copied.
@@ -92,6 +100,24 @@ impl Chooser {
         };
         self.builder.push(stmt.pattern.clone(), Exp::Op(view), stmt.span);
         Ok(())
+    }
+}
+
+/// Who reads which arrays element by element, inside loops too.
+fn readers<'b>(body: &'b Body, found: &mut HashMap<&'b Var, Prim>) {
+    for stmt in &body.stmts {
+        readers_in(&stmt.exp, found);
+    }
+}
+
+fn readers_in<'b>(exp: &'b Exp, found: &mut HashMap<&'b Var, Prim>) {
+    match exp {
+        Exp::Op(op) => found.extend(read_once(op).iter().filter_map(|arg| match arg {
+            Atom::Var(var) => Some((var, op.prim)),
+            Atom::Const(_) => None,
+        })),
+        Exp::Loop(looped) => readers(&looped.body, found),
+        _ => {}
     }
 }
 

@@ -20,6 +20,7 @@ mod failing;
 mod filter;
 mod filter_groups;
 mod histogram;
+mod operators;
 mod ranges;
 mod reduce;
 mod rows;

@@ -16,6 +16,7 @@
 
 use super::super::storage::Tree;
 use super::super::{Generator, Parallel, Step};
+use super::operators::{neutral, neutral_value, simple_operator};
 use super::ranges::WORTH_SORTING;
 use super::scatter::At;
 use super::{Chunking, Elements, Share};
@@ -50,7 +51,7 @@ struct Own {
 
 enum Empty {
     /// It holds what changes nothing.
-    Neutral(Scalar),
+    Neutral(Phrase),
     /// A flag says so.
     Flag(Name),
 }
@@ -102,7 +103,7 @@ impl Generator<'_> {
                 this.with_bins_of_groups(&histogram, op, neutral, &copies)
             }
             Some((op, neutral)) => this.with_own_bins(&histogram, op, neutral, &copies),
-            None => this.with_copies(&histogram, operator, &copies),
+            None => this.with_copies(&histogram, &copies),
         };
         self.either(few, in_parts, many)
     }
@@ -146,7 +147,7 @@ impl Generator<'_> {
         self.over_chunks(&chunking, LoopMode::Par, |this, chunk| {
             let own = Own {
                 bins: this.variable("own", &Data::array(at.2.clone(), of.data.clone())),
-                empty: Empty::Neutral(neutral),
+                empty: Empty::Neutral(almach_dpia::build::literal(neutral)),
             };
             this.fill_part(histogram, chunk, &own, &Index::zero())?;
             let b = this.fresh("b");
@@ -228,14 +229,13 @@ impl Generator<'_> {
     fn with_copies(
         &mut self,
         histogram: &Histogram<'_>,
-        operator: Option<(BinOp, ScalarType)>,
         copies: &Index,
     ) -> Lowering<()> {
         let Histogram { of, at, .. } = *histogram;
         let chunking = self.parts_of(of, copies);
         let all = self.named("bins", at.2 * copies);
         let bins = self.variable("own", &Data::array(all.clone(), of.data.clone()));
-        let empty = match operator.and_then(|(op, ty)| neutral(op, ty)) {
+        let empty = match neutral_value(histogram.function, &of.data) {
             Some(neutral) => Empty::Neutral(neutral),
             None => Empty::Flag(self.scratch("holds", ScalarType::Bool, all)),
         };
@@ -269,10 +269,7 @@ impl Generator<'_> {
         self.counted(b.clone(), at.2.clone(), LoopMode::Seq, |this| {
             let bin = base + &Index::var(b);
             match &own.empty {
-                Empty::Neutral(neutral) => {
-                    let neutral = almach_dpia::build::literal(*neutral);
-                    this.put(of, &own.bins, &bin, &neutral)
-                }
+                Empty::Neutral(neutral) => this.put(of, &own.bins, &bin, neutral),
                 Empty::Flag(flag) => {
                     this.set_flag(flag, bin, Scalar::Bool(false));
                     Ok(())
@@ -352,65 +349,5 @@ impl Generator<'_> {
             index,
             value: Expr::Const(value),
         });
-    }
-}
-
-/// The operator of `\a. \b. \o. o := op a b` on scalars, or of `op b a` where that is the same.
-fn simple_operator(function: &Phrase, data: &Data) -> Option<(BinOp, ScalarType)> {
-    let Data::Scalar(ty) = data else {
-        return None;
-    };
-    let (a, body) = lambda(function)?;
-    let (b, body) = lambda(body)?;
-    let (o, body) = lambda(body)?;
-    let (head, arguments) = body.spine();
-    let (Phrase::Prim(instance), [both]) = (head, arguments.as_slice()) else {
-        return None;
-    };
-    let Phrase::Pair(place, value) = both.unmarked() else {
-        return None;
-    };
-    if instance.prim != Prim::Assign || !is_var(place, o) {
-        return None;
-    }
-    let (head, arguments) = value.spine();
-    let (Phrase::Prim(instance), [left, right]) = (head, arguments.as_slice()) else {
-        return None;
-    };
-    let Prim::Binary(op, _) = instance.prim else {
-        return None;
-    };
-    let given = is_var(left, a) && is_var(right, b);
-    let turned = is_var(left, b) && is_var(right, a) && exact_in_any_order(op, *ty);
-    (given || turned).then_some((op, *ty))
-}
-
-fn lambda(phrase: &Phrase) -> Option<(&Name, &Phrase)> {
-    match phrase.unmarked() {
-        Phrase::Lam(name, _, body) => Some((name, body)),
-        _ => None,
-    }
-}
-
-fn is_var(phrase: &Phrase, name: &Name) -> bool {
-    matches!(phrase.unmarked(), Phrase::Var(found) if found == name)
-}
-
-/// What changes nothing on either side of an operator, bit for bit.
-fn neutral(op: BinOp, ty: ScalarType) -> Option<Scalar> {
-    match op {
-        BinOp::Add => match ty {
-            ScalarType::F32 => Some(Scalar::F32(-0.0)),
-            ScalarType::F64 => Some(Scalar::F64(-0.0)),
-            ScalarType::Bool => None,
-            _ => Some(Scalar::zero(ty)),
-        },
-        BinOp::Or | BinOp::Xor => Some(Scalar::zero(ty)),
-        BinOp::Min | BinOp::Max => match ty {
-            ScalarType::F32 => Some(Scalar::F32(f32::NAN)),
-            ScalarType::F64 => Some(Scalar::F64(f64::NAN)),
-            _ => None,
-        },
-        _ => None,
     }
 }
