@@ -26,7 +26,7 @@
 //! | IMP-22 | a kernel has memory of its own of known size only, prints nothing, and calls C functions only, with scalars and buffers that are not its own |
 //! | IMP-23 | what is fetched and attached is the host's; what is attached is a parameter |
 //! | IMP-24 | only `borrowed` buffers borrow, and from buffers whose cells stay where they are |
-//! | IMP-20 | a foreign function and `trace` have the arguments of their types |
+//! | IMP-25 | a foreign function and `trace` have the arguments of their types |
 //!
 //! That an awaited cell is published by an *earlier* iteration is not a rule of form: the interpreter, which runs the
 //! iterations of a `chain` loop in order, finds a wait that would last for ever.
@@ -456,7 +456,7 @@ impl<'a> Checker<'a> {
                 self.values(label, &slots, arguments)?;
                 match slots.len() == arguments.len() {
                     true => Ok(()),
-                    false => self.fail("IMP-20", format!("`{label}` has {} slots", slots.len())),
+                    false => self.fail("IMP-25", format!("`{label}` has {} slots", slots.len())),
                 }
             }
         }
@@ -617,7 +617,7 @@ impl<'a> Checker<'a> {
         for ty in types {
             match Shape::of(ty) {
                 Some(shape) => slots.extend(shape.slots()),
-                None => return self.fail("IMP-20", format!("a value of type `{ty}` has no slots")),
+                None => return self.fail("IMP-25", format!("a value of type `{ty}` has no slots")),
             }
         }
         Ok(slots)
@@ -636,7 +636,7 @@ impl<'a> Checker<'a> {
                 _ => false,
             };
             if !fits {
-                return self.fail("IMP-20", format!("argument {at} of `{what}` is not its slot"));
+                return self.fail("IMP-25", format!("argument {at} of `{what}` is not its slot"));
             }
         }
         Ok(())
@@ -662,7 +662,7 @@ impl<'a> Checker<'a> {
         match fits {
             true => Ok(()),
             false => self.fail(
-                "IMP-20",
+                "IMP-25",
                 format!("the results of `{what}` are not taken as they are"),
             ),
         }

@@ -644,7 +644,7 @@ fn arguments_of_foreign_functions_and_traces_are_slots() {
     ] {
         let text = format!("proc main(n: i64, xs: read i32, size: out i64) {{ {stmt} }}");
         let error = check(parse(&text).unwrap()).unwrap_err();
-        assert_eq!(error.rule, "IMP-20", "{stmt}");
+        assert_eq!(error.rule, "IMP-25", "{stmt}");
     }
 }
 

@@ -18,12 +18,12 @@
 
 mod parameters;
 mod prune;
+mod vouching;
 
 use crate::facts::{Facts, callees, redirect_calls};
 use crate::{Log, Pass};
 use almach_core::visit::{Walk, walk_function, walk_lambda, walk_stmt};
 use almach_core::{Atom, Body, Exp, FunId, Lambda, LoopForm, Pattern, Program, ResultType, Stmt, Type, Var};
-use almach_prim::Prim;
 use std::collections::HashSet;
 
 pub const PASS: Pass = Pass {
@@ -113,24 +113,13 @@ impl Live<'_> {
             || pattern.values.iter().any(|value| self.vars.contains(&value.var))
     }
 
-    /// Whether a number that is still used is the size of this array, and may be negative: `length (iota n)` has become
-    /// `n`, and is an error where that is negative. A size that is a negative number is an error, whatever was
-    /// made of it: `concat (replicate (-1) x) [y]` has the size 0, and may be gone.
-    fn vouches_for_size(&self, exp: &Exp) -> bool {
-        match exp {
-            Exp::Op(op) if matches!(op.prim, Prim::Iota | Prim::Replicate) => match op.args.first() {
-                Some(Atom::Var(size)) => self.vars.contains(size) && !self.sizes.contains(size),
-                Some(Atom::Const(size)) => size.as_integer().is_some_and(|size| size < 0),
-                None => false,
-            },
-            _ => false,
-        }
-    }
-
     /// Whether the statement stays; what is dead inside it goes.
     fn stmt(&mut self, stmt: &mut Stmt) -> bool {
-        let asserts = matches!(stmt.exp, Exp::Assert { .. }) || self.vouches_for_size(&stmt.exp);
-        if !asserts && !self.binds_live(&stmt.pattern) && !self.facts.prints(&stmt.exp) {
+        let stays = self.binds_live(&stmt.pattern)
+            || matches!(stmt.exp, Exp::Assert { .. })
+            || self.facts.prints(&stmt.exp)
+            || self.vouches_for_size(stmt);
+        if !stays {
             return false;
         }
         self.prune(stmt);

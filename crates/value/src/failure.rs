@@ -27,6 +27,8 @@ pub enum Failure {
     NotDivisible,
     /// First element, number of elements, step, size of the array.
     SliceOutOfBounds,
+    /// Size of the array, number of elements that are taken or dropped.
+    TooFewElements,
     /// Index.
     ScatterConflict,
     /// Index.
@@ -59,7 +61,7 @@ impl Failure {
             Failure::SizeMismatch => runtime::SIZE_MISMATCH,
             Failure::NegativeSize => runtime::NEGATIVE_SIZE,
             Failure::NotDivisible => runtime::NOT_DIVISIBLE,
-            Failure::SliceOutOfBounds => runtime::SLICE_OUT_OF_BOUNDS,
+            Failure::SliceOutOfBounds | Failure::TooFewElements => runtime::SLICE_OUT_OF_BOUNDS,
             Failure::ScatterConflict => runtime::SCATTER_CONFLICT,
             Failure::NotAPermutation => runtime::NOT_A_PERMUTATION,
             Failure::OutOfMemory => runtime::OUT_OF_MEMORY,
@@ -84,6 +86,7 @@ impl Failure {
             Failure::SliceOutOfBounds => {
                 "a slice from {} of {} elements with step {} reaches outside an array of size {}"
             }
+            Failure::TooFewElements => "an array of size {} does not have {} elements",
             Failure::ScatterConflict => "two different values are written to index {}",
             Failure::NotAPermutation => "the indices are not a permutation: see index {}",
             Failure::OutOfMemory => "not enough memory for {} elements",

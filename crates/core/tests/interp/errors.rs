@@ -157,7 +157,7 @@ fn slices() {
     );
     assert_eq!(
         fails(&take, &["4", "[1, 2, 3]"]),
-        "E0808: a slice from 0 of 4 elements with step 1 reaches outside an array of size 3"
+        "E0808: an array of size 3 does not have 4 elements"
     );
     assert_eq!(fails(&take, &["-4", "[1, 2, 3]"]), "E0806: negative size -4");
     let drop = one(
@@ -169,7 +169,7 @@ fn slices() {
     );
     assert_eq!(
         fails(&drop, &["4", "[1, 2, 3]"]),
-        "E0808: a slice from 0 of 4 elements with step 1 reaches outside an array of size 3"
+        "E0808: an array of size 3 does not have 4 elements"
     );
 }
 

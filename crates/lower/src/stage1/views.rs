@@ -408,20 +408,9 @@ impl Translator<'_> {
             Operation::Take => (int(0), count.clone()),
             _ => (build::nat_value(count.clone()), &size - &count),
         };
-        let i64 = ScalarType::I64;
-        let inside = binary(
-            BinOp::Le,
-            i64,
-            build::nat_value(count),
-            build::nat_value(size.clone()),
-        );
-        let arguments = vec![
-            begin.clone(),
-            build::nat_value(taken.clone()),
-            int(1),
-            build::nat_value(size.clone()),
-        ];
-        self.check(inside, Failure::SliceOutOfBounds, arguments);
+        let (count, all) = (build::nat_value(count), build::nat_value(size.clone()));
+        let inside = binary(BinOp::Le, ScalarType::I64, count.clone(), all.clone());
+        self.check(inside, Failure::TooFewElements, vec![all, count]);
         let slice = Phrase::prim(Prim::Slice, vec![size, taken], vec![element]);
         Ok(slice.apply([begin, int(1), self.value(array)?]))
     }

@@ -193,8 +193,8 @@ fn cut(array: &ArrayValue, count: i64, first: usize, last: usize) -> Outcome<Val
     match array.slice(first..last) {
         Some(part) if first <= last => Ok(Value::array(part)),
         _ => Err(FailKind::failure(
-            Failure::SliceOutOfBounds,
-            [0, count.into(), 1, array.len as i128],
+            Failure::TooFewElements,
+            [array.len as i128, count.into()],
         )),
     }
 }

@@ -226,11 +226,7 @@ impl Generator<'_> {
         self.chunked(&of.size, elements)
     }
 
-    fn with_copies(
-        &mut self,
-        histogram: &Histogram<'_>,
-        copies: &Index,
-    ) -> Lowering<()> {
+    fn with_copies(&mut self, histogram: &Histogram<'_>, copies: &Index) -> Lowering<()> {
         let Histogram { of, at, .. } = *histogram;
         let chunking = self.parts_of(of, copies);
         let all = self.named("bins", at.2 * copies);
