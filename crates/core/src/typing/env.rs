@@ -209,10 +209,12 @@ impl Env {
             Exp::Binary(BinOp::Add, a, b) => Some(size(a)? + size(b)?),
             Exp::Binary(BinOp::Sub, a, b) => Some(size(a)? - size(b)?),
             Exp::Binary(BinOp::Mul, a, b) => Some(size(a)? * size(b)?),
-            // Division truncates and sizes round down: the same where nothing is negative. By 0 it fails, and nothing follows.
+            // Division truncates and sizes round down: the same where nothing is negative. By 0 it fails, and nothing
+            // follows; a number that is none is no size, though.
             Exp::Binary(BinOp::Div, a, b) => {
                 let (a, b) = (size(a)?, size(b)?);
-                (self.is_not_negative(&a) && self.is_not_negative(&b)).then(|| a.div(&b))
+                let is_none = b.is_zero() && a.as_constant().is_some();
+                (self.is_not_negative(&a) && self.is_not_negative(&b) && !is_none).then(|| a.div(&b))
             }
             Exp::Op(Op {
                 prim: Prim::Length,
