@@ -52,9 +52,9 @@ fn a_fold_by_anything() {
             let a: i64 = f (left, k)
             let b: i64 = f (right, k)
             let s2: i64 = f_cut (t2, 1i64)
-            let result: i64 = f (t_57, k_13)
-            let result_129: i64 = f_cut_large (t_84, k_85)
-            let result_132: i64 = f (t_131, k_85)"#]],
+            let result: i64 = f (t_58, k_13)
+            let result_131: i64 = f_cut_large (t_85, k_86)
+            let result_134: i64 = f (t_133, k_86)"#]],
     );
 }
 
@@ -70,9 +70,9 @@ fn something_is_handed_down_in_one_branch() {
             let a: i64 = f (left, below)
             let b: i64 = f (right, x)
             let s2: i64 = f_cut (t2, 1i64)
-            let result: i64 = f (t_76, k_78)
-            let result_170: i64 = f_cut_large (t_109, k_110)
-            let result_175: i64 = f (t_172, k_174)"#]],
+            let result: i64 = f (t_77, k_79)
+            let result_172: i64 = f_cut_large (t_110, k_111)
+            let result_177: i64 = f (t_174, k_176)"#]],
     );
 }
 

@@ -3,9 +3,10 @@
 //! ```text
 //! let queue: [N]T = replicate N t                  the calls: what each has for every parameter that changes
 //! let first: [N]i64 = replicate N 0                of an opened call, where those that it makes begin
-//! let (queue, first, head, tail) = loop (…, 0, 1) while head + 1 < tail & tail + widest <= N do
+//! let (queue, first, head, tail) = loop (…, 0, 1) while head < tail & tail + widest <= N do
 //!   case queue[head] of | Leaf (_) -> (queue, tail) | Fork (_, l, r) -> (queue with [tail] = l with [tail + 1] = r, tail + 2)
 //!   …
+//! let head = min head (tail - 1)
 //! let rs: [m]i32 = map total queue[head:+m]         where m = tail - head
 //! let results: [N]i32 = replicate N rs[0] with [head:+m] = rs
 //! let results = loop for i < head do                at = head - 1 - i
@@ -13,7 +14,8 @@
 //! in results[0]
 //! ```
 //!
-//! One call is always left, so that there is a result to begin with. It is done in a `map` too where it is the only one: a call by itself would be cut again.
+//! One call is always left, so that there is a result to begin with: where all were opened, the last one, which made none itself. It is done in a `map`
+//! too where it is the only one: a call by itself would be cut again.
 
 use super::shape::{Part, Shape};
 use almach_base::{Name, Span};
@@ -160,13 +162,15 @@ impl Cut<'_> {
             form: LoopForm::While(goes_on),
             body,
         }));
-        calls_of(self.bind_all(looped, "opened")?)
+        let calls = calls_of(self.bind_all(looped, "opened")?)?;
+        let last = self.binary(BinOp::Sub, calls.tail.clone(), int(1), "last")?;
+        let head = self.binary(BinOp::Min, calls.head.clone(), last, "head")?;
+        Ok(Calls { head, ..calls })
     }
 
-    /// Whether there is another call to open, and room for what it makes. One stays.
+    /// Whether there is another call to open, and room for what it makes.
     fn goes_on(&mut self, calls: &Calls) -> Typed<Atom> {
-        let next = self.binary(BinOp::Add, calls.head.clone(), int(1), "next")?;
-        let more = self.binary(BinOp::Lt, next, calls.tail.clone(), "more")?;
+        let more = self.binary(BinOp::Lt, calls.head.clone(), calls.tail.clone(), "more")?;
         let room = int(self.room - self.shape.widest as i64);
         let fits = self.binary(BinOp::Le, calls.tail.clone(), room, "fits")?;
         self.binary(BinOp::And, more, fits, "goes_on")
