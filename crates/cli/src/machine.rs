@@ -15,7 +15,7 @@ use almach_core::interp::{Interpreter, Limits};
 use almach_core::{Entry, Program as Core};
 use almach_driver::back::{self, Accounting, Lowered, Target, Without};
 use almach_driver::explain::Predicted;
-use almach_native::{Account, KernelTime};
+use almach_native::{Account, Idle, KernelTime};
 use almach_value::Value;
 use std::path::PathBuf;
 
@@ -110,6 +110,14 @@ impl Machine {
         match self {
             Machine::Interpreter(_) => None,
             Machine::Native(native) => native.account(),
+        }
+    }
+
+    /// How long threads worked so far; none where that is not counted.
+    pub fn idle(&self) -> Option<Idle> {
+        match self {
+            Machine::Interpreter(_) => None,
+            Machine::Native(native) => native.idle(),
         }
     }
 

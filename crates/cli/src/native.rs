@@ -9,7 +9,7 @@ use almach_core::check::Checked;
 use almach_driver::back::{self, Accounting, Emission, Lowered, Target};
 use almach_driver::explain::{Peak, Precision, Predicted, peaks};
 use almach_imp::interface::Entry;
-use almach_native::{Account, KernelTime, Library, Origin, Toolchain, kernel_text};
+use almach_native::{Account, Idle, KernelTime, Library, Origin, Toolchain, kernel_text};
 use almach_value::Value;
 use std::cell::RefCell;
 
@@ -115,6 +115,10 @@ impl Native {
 
     pub fn account(&self) -> Option<Account> {
         self.library.borrow().account()
+    }
+
+    pub fn idle(&self) -> Option<Idle> {
+        self.library.borrow().idle()
     }
 
     pub fn call(&self, name: &str, args: &[Value]) -> Result<Value, Diagnostic> {

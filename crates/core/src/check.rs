@@ -87,6 +87,45 @@ impl<T> Deref for Checked<T> {
     }
 }
 
+impl Checked<Program> {
+    /// A program that is the same as this one satisfies the rules as well; another is handed back.
+    pub fn recognise(&self, program: Program) -> Result<Checked<Program>, Program> {
+        let is_same = self.functions == program.functions
+            && self.entries == program.entries
+            && self.data == program.data
+            && self.foreign == program.foreign;
+        match is_same {
+            true => Ok(Checked(Program {
+                next_var: self.next_var,
+                ..program
+            })),
+            false => Err(program),
+        }
+    }
+
+    /// Becomes a copy of another program. Functions that are the same already are not copied.
+    pub fn follow(&mut self, other: &Checked<Program>) {
+        let Program {
+            data,
+            foreign,
+            functions,
+            entries,
+            next_var,
+        } = &mut self.0;
+        data.clone_from(&other.data);
+        foreign.clone_from(&other.foreign);
+        entries.clone_from(&other.entries);
+        *next_var = other.next_var;
+        functions.truncate(other.functions.len());
+        for (known, function) in functions.iter_mut().zip(&other.functions) {
+            if known != function {
+                known.clone_from(function);
+            }
+        }
+        functions.extend(other.functions.iter().skip(functions.len()).cloned());
+    }
+}
+
 /// A program that breaks a rule, for who wants to save it, and what to tell the user.
 #[derive(Clone, Debug)]
 pub struct CheckFailure {

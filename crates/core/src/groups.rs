@@ -1,16 +1,62 @@
-//! Groups of data types that refer to each other.
+//! Groups of data types that refer to each other, and where nodes refer to others.
 
-use crate::ir::{DataDef, DataId, Type};
-use almach_value::{Group, Member, MemberTypes, References};
+use crate::ir::{DataDef, DataId, Recursive, Type};
+use almach_value::{Group, Member, MemberTypes, NodeReferences, References};
 
-/// The types that a type refers to and that refer to it, itself among them, in the order of their declarations; none where it
-/// refers only to itself.
+/// The recursive types that a type refers to and that refer to it, itself among them, in the order of their declarations; none
+/// where it refers only to itself.
 pub fn group_of(data: &[DataDef], id: DataId) -> Option<Vec<DataId>> {
     let members = reachable(data, id).into_iter();
     let members: Vec<DataId> = members
-        .filter(|other| reachable(data, *other).contains(&id))
+        .filter(|other| is_recursive(data, *other) && reachable(data, *other).contains(&id))
         .collect();
     (members.len() > 1).then_some(members)
+}
+
+fn is_recursive(data: &[DataDef], id: DataId) -> bool {
+    let def = data.get(id.0 as usize);
+    def.is_some_and(|def| def.recursive == Recursive::Yes)
+}
+
+/// Where node values of a type hold positions: by constructor, by field.
+pub fn node_references(data: &[DataDef], id: DataId) -> NodeReferences {
+    match data.get(id.0 as usize) {
+        Some(def) => sum_references(data, def, (id, def)),
+        None => Vec::new(),
+    }
+}
+
+fn sum_references(data: &[DataDef], sum: &DataDef, node: (DataId, &DataDef)) -> NodeReferences {
+    let constructors = sum.constructors.iter();
+    constructors
+        .map(|constructor| {
+            let fields = constructor.fields.iter();
+            fields.map(|field| field_references(data, field, node)).collect()
+        })
+        .collect()
+}
+
+fn field_references(data: &[DataDef], field: &Type, node: (DataId, &DataDef)) -> References {
+    match field {
+        Type::Data(id) if *id == node.0 => References::Position,
+        Type::Data(id) if node.1.part(*id).is_some() => match data.get(id.0 as usize) {
+            Some(sum) => References::Sum(sum_references(data, sum, node)),
+            None => References::None,
+        },
+        Type::Scalar(_) | Type::Vector(..) | Type::Data(_) | Type::Node(_) => References::None,
+        Type::Tuple(parts) => {
+            let parts = parts.iter().map(|part| field_references(data, part, node));
+            let parts: Vec<References> = parts.collect();
+            match parts.iter().all(References::is_none) {
+                true => References::None,
+                false => References::Tuple(parts),
+            }
+        }
+        Type::Array(_, element) => match field_references(data, element, node) {
+            References::None => References::None,
+            inside => References::Array(Box::new(inside)),
+        },
+    }
 }
 
 /// How values of a member are brought into a table of its group.

@@ -120,9 +120,35 @@ impl Program {
 pub struct DataDef {
     /// What the user would write, made an identifier where needed: `Maybe_f32`.
     pub name: Name,
-    /// Whether a value may contain a value of the same type (also through other types).
+    /// Whether values are recursive data, which have nodes. A value that may contain another of its type is one, or each that it
+    /// contains is in a recursive datum in it (`Maybe Tree` in `Tree`).
     pub recursive: Recursive,
     pub constructors: Vec<ConstructorDef>,
+    /// In node values of this type, sums that hold data of it are others that hold positions: `(State, State_positions)`.
+    pub parts: Vec<(DataId, DataId)>,
+}
+
+impl DataDef {
+    /// A field's type in a node value of this type.
+    pub fn with_positions(&self, own: DataId, field: &Type) -> Type {
+        match field {
+            Type::Data(id) if *id == own => Type::I64,
+            Type::Data(id) => Type::Data(self.part(*id).unwrap_or(*id)),
+            Type::Scalar(_) | Type::Vector(..) | Type::Node(_) => field.clone(),
+            Type::Tuple(parts) => {
+                Type::Tuple(parts.iter().map(|part| self.with_positions(own, part)).collect())
+            }
+            Type::Array(dim, element) => {
+                Type::Array(dim.clone(), Box::new(self.with_positions(own, element)))
+            }
+        }
+    }
+
+    /// What a sum is in node values of this type, where that is another.
+    pub fn part(&self, id: DataId) -> Option<DataId> {
+        let known = self.parts.iter().find(|(whole, _)| *whole == id);
+        known.map(|(_, with_positions)| *with_positions)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

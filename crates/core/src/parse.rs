@@ -124,6 +124,13 @@ impl<'t> Parser<'t> {
             false => Recursive::No,
         };
         let name = self.identifier("the name of a data type")?;
+        let mut parts = Vec::new();
+        while self.eat("{") {
+            let whole = self.data_type()?;
+            self.symbol(":")?;
+            parts.push((whole, self.data_type()?));
+            self.symbol("}")?;
+        }
         self.symbol("=")?;
         let mut constructors = Vec::new();
         // A type without constructors ends at once.
@@ -133,6 +140,7 @@ impl<'t> Parser<'t> {
                 name: name.into(),
                 recursive,
                 constructors,
+                parts,
             });
         }
         loop {
@@ -156,6 +164,7 @@ impl<'t> Parser<'t> {
             name: name.into(),
             recursive,
             constructors,
+            parts,
         })
     }
 

@@ -164,7 +164,16 @@ impl Printer<'_> {
             Recursive::Yes => "rec ",
             Recursive::No => "",
         };
-        put!(self, "data {rec}{} =", self.names.data(id));
+        put!(self, "data {rec}{}", self.names.data(id));
+        for (whole, positions) in &def.parts {
+            put!(
+                self,
+                " {{{}: {}}}",
+                self.names.data(whole.0),
+                self.names.data(positions.0)
+            );
+        }
+        self.out.push_str(" =");
         for (at, constructor) in def.constructors.iter().enumerate() {
             put!(
                 self,

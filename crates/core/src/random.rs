@@ -75,6 +75,7 @@ pub fn program(seed: u64, statements: usize) -> Typed<Program> {
                 fields: vec![Type::Scalar(ScalarType::I32)],
             },
         ],
+        parts: Vec::new(),
     };
     let signatures = Signatures {
         data: vec![maybe],

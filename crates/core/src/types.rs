@@ -1,6 +1,7 @@
 //! Helpers on types: making them, walking their sizes, opening and closing jagged dimensions, and printing.
 
 use crate::ir::{DataDef, DataId, Dim, ResultType, Size, Type, Var};
+use almach_nat::Poly;
 use almach_value::ScalarType;
 use std::fmt;
 
@@ -127,12 +128,12 @@ pub fn substitute_size(size: &Size, replacement: &dyn Fn(&Var) -> Option<Size>) 
 }
 
 /// A size provably not negative: a sum of products of things that are not negative, where `n - m*(n/m)` is a remainder.
-pub fn provably_not_negative(size: &Size, not_negative: &dyn Fn(&Var) -> bool) -> bool {
-    let is_sum = |size: &Size| sum_is_not_negative(size, not_negative);
+pub fn provably_not_negative<V: Ord + Clone>(size: &Poly<V>, not_negative: &dyn Fn(&V) -> bool) -> bool {
+    let is_sum = |size: &Poly<V>| sum_is_not_negative(size, not_negative);
     is_sum(size) || size.terms().iter().any(|(_, factor)| *factor < 0) && is_sum(&size.with_remainders())
 }
 
-fn sum_is_not_negative(size: &Size, not_negative: &dyn Fn(&Var) -> bool) -> bool {
+fn sum_is_not_negative<V: Ord + Clone>(size: &Poly<V>, not_negative: &dyn Fn(&V) -> bool) -> bool {
     size.terms().iter().all(|(monomial, coefficient)| {
         *coefficient >= 0
             && monomial.factors().iter().all(|(atom, power)| {

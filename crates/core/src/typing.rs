@@ -464,16 +464,6 @@ impl Typing<'_> {
     }
 }
 
-/// A field's type in a node value of `data`.
-pub(crate) fn with_positions(field: &Type, data: DataId) -> Type {
-    match field {
-        Type::Data(id) if *id == data => Type::I64,
-        Type::Scalar(_) | Type::Vector(..) | Type::Data(_) | Type::Node(_) => field.clone(),
-        Type::Tuple(parts) => Type::Tuple(parts.iter().map(|part| with_positions(part, data)).collect()),
-        Type::Array(dim, element) => Type::Array(dim.clone(), Box::new(with_positions(element, data))),
-    }
-}
-
 /// Equal but for dimensions.
 fn same_skeleton(a: &Type, b: &Type) -> bool {
     match (a, b) {

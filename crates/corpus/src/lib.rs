@@ -5,6 +5,7 @@
 )]
 
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 /// Programs nest deep, and so do the functions that walk over them.
 pub const STACK_BYTES: usize = 1 << 30;
@@ -65,4 +66,34 @@ pub fn on_large_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stat
         Ok(result) => result,
         Err(panic) => std::panic::resume_unwind(panic),
     }
+}
+
+/// Does something with each file, on as many threads as there are cores, each with a stack as large as the compiler's. Results
+/// come in the order of the files.
+pub fn each_file<T: Send>(files: &[PathBuf], work: impl Fn(&Path) -> T + Sync) -> Vec<T> {
+    let left = Mutex::new(files.iter().enumerate());
+    let worker = || {
+        let mut found = Vec::new();
+        loop {
+            let next = left.lock().unwrap().next();
+            match next {
+                Some((at, file)) => found.push((at, work(file))),
+                None => return found,
+            }
+        }
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut found: Vec<(usize, T)> = std::thread::scope(|scope| {
+        let start = |_| {
+            let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
+            thread.spawn_scoped(scope, worker).unwrap()
+        };
+        let workers: Vec<_> = (0..cores).map(start).collect();
+        let joined = workers.into_iter().map(|worker| worker.join());
+        joined
+            .flat_map(|found| found.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    });
+    found.sort_by_key(|(at, _)| *at);
+    found.into_iter().map(|(_, result)| result).collect()
 }

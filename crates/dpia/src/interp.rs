@@ -2,6 +2,7 @@
 //! from a store and a path to a scalar, an acceptor one that writes a scalar at a path, a command one that changes the
 //! store. Parallel loops run backwards, so that what depends on order shows.
 
+mod block;
 mod collectives;
 mod commands;
 mod expressions;
@@ -20,7 +21,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::rc::Rc;
 
-pub use store::{Block, Shape, Step, Store};
+pub use block::Block;
+pub use store::{Shape, Step, Store};
 
 /// Why a run ended without a result.
 #[derive(Clone, PartialEq, Debug)]

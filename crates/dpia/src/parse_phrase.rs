@@ -91,10 +91,31 @@ impl Parser {
         })
     }
 
+    /// `under tag number [references]`.
+    fn references_of_a_sum(&mut self) -> Result<Reference, ParseError> {
+        self.advance();
+        let tag = self.small_number("a column")?;
+        let number = self.small_number("a constructor")?;
+        self.expect("[")?;
+        Ok(Reference::Under {
+            tag,
+            number,
+            within: self.references()?,
+        })
+    }
+
     /// What follows `[`: columns, and bounds of rows of other stores.
     fn references(&mut self) -> Result<Vec<Reference>, ParseError> {
         let mut found = Vec::new();
         while !self.take("]") {
+            if self.is_ident("under") {
+                found.push(self.references_of_a_sum()?);
+                if !self.take(",") {
+                    self.expect("]")?;
+                    break;
+                }
+                continue;
+            }
             let begin = self.small_number("a column")?;
             found.push(match self.is_ident("to") {
                 false => Reference::Cell(begin),

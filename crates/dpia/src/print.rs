@@ -153,6 +153,10 @@ impl fmt::Display for Reference {
                 let within: Vec<String> = within.iter().map(ToString::to_string).collect();
                 write!(f, "{begin} to {end} in {store} [{}]", within.join(", "))
             }
+            Reference::Under { tag, number, within } => {
+                let within: Vec<String> = within.iter().map(ToString::to_string).collect();
+                write!(f, "under {tag} {number} [{}]", within.join(", "))
+            }
         }
     }
 }

@@ -40,6 +40,12 @@ pub enum Reference {
         store: Name,
         within: Vec<Reference>,
     },
+    /// Those of a sum in the row, where the column of its tag holds this number.
+    Under {
+        tag: u32,
+        number: u32,
+        within: Vec<Reference>,
+    },
 }
 
 /// What `construct` writes: the columns of a constructor.

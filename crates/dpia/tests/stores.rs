@@ -15,7 +15,7 @@ fn program(body: &str) -> String {
 fn result(body: &str) -> Scalar {
     let text = program(body);
     let checked = check_program(parse_program(&text).unwrap_or_else(|e| panic!("{e}"))).unwrap();
-    run(&checked, "main", &[], &[]).unwrap()[0].scalars[&vec![]]
+    run(&checked, "main", &[], &[]).unwrap()[0].get(&[]).unwrap()
 }
 
 /// `Cons 7 (Cons 8 Nil)`, then what is done with it.

@@ -18,12 +18,11 @@ proc dot : (n: nat) -> exp[n.f32] -> exp[n.f32] -> acc[f32] ->p comm =
 ";
 
 fn floats(values: &[f32]) -> Block {
-    let scalars = values.iter().enumerate();
-    Block {
-        scalars: scalars
-            .map(|(at, value)| (vec![Step::At(at as i64)], Scalar::F32(*value)))
-            .collect(),
+    let mut block = Block::default();
+    for (at, value) in values.iter().enumerate() {
+        block.set(&[Step::At(at as i64)], Scalar::F32(*value)).unwrap();
     }
+    block
 }
 
 #[test]
@@ -31,7 +30,7 @@ fn dot_product_runs() {
     let checked = check_program(parse_program(DOT).unwrap()).unwrap();
     let inputs = [floats(&[1.0, 2.0, 3.0]), floats(&[4.0, 5.0, 6.0])];
     let results = run(&checked, "dot", &[3], &inputs).unwrap();
-    assert_eq!(results[0].scalars[&vec![]], Scalar::F32(32.0));
+    assert_eq!(results[0].get(&[]), Some(Scalar::F32(32.0)));
 }
 
 #[test]
@@ -100,9 +99,7 @@ fn a_copied_binder_gets_its_own_name() {
 fn run_one(text: &str, sizes: &[i64], inputs: &[Block]) -> Result<Vec<(Vec<Step>, Scalar)>, RunError> {
     let checked = check_program(parse_program(text).unwrap()).unwrap_or_else(|error| panic!("{error}"));
     let results = run(&checked, "main", sizes, inputs)?;
-    let mut scalars: Vec<_> = results[0].scalars.clone().into_iter().collect();
-    scalars.sort_by(|(a, _), (b, _)| a.cmp(b));
-    Ok(scalars)
+    Ok(results[0].scalars())
 }
 
 #[test]

@@ -38,7 +38,7 @@ enum Each {
 }
 
 /// Statements that a run may take: tests are small.
-const STEPS: u64 = 5_000;
+const STEPS: u64 = 100_000;
 
 impl Tally {
     fn add(&mut self, what: &str, program: &Annotated) {
@@ -277,20 +277,36 @@ fn in_loops(text: &str) -> Vec<String> {
     lines
 }
 
+/// Whether a line of Imp moves a cell to where it is: a copy that the plan has not, left over as a loop.
+fn is_moved_to_itself(line: &str) -> bool {
+    let cell = |text: &str| {
+        let (buffer, rest) = text.split_once('[')?;
+        let is_cell = rest.ends_with(']') && !rest.contains('[');
+        is_cell.then(|| buffer.to_owned())
+    };
+    line.split_once(" = ")
+        .and_then(|(to, from)| Some(cell(to)? == cell(from)?))
+        .unwrap_or(false)
+}
+
 #[test]
 fn main_loops_copy_nothing_and_allocate_nothing() {
     for (name, copies) in [
-        ("lu", 1),
-        ("lu_blocked", 1),
-        ("hotspot", 1),
-        ("stencil_2d", 1),
-        ("lattice_boltzmann", 1),
-        ("needleman_wunsch", 0),
-        ("needleman_wunsch_blocked", 0),
+        ("examples/lu", 1),
+        ("examples/lu_blocked", 1),
+        ("examples/hotspot", 1),
+        ("examples/stencil_2d", 1),
+        ("examples/lattice_boltzmann", 1),
+        ("examples/needleman_wunsch", 0),
+        ("examples/needleman_wunsch_blocked", 0),
+        ("bench/workloads/hotspot", 1),
+        ("bench/workloads/lbm", 1),
+        // Three blocks take turns.
+        ("bench/workloads/nw", 0),
     ] {
-        let text = std::fs::read_to_string(root().join(format!("examples/{name}.alm"))).unwrap();
-        // The copies are those that loops start with: their first array is the caller's.
-        let tests = text.find("-- >").unwrap();
+        let text = std::fs::read_to_string(root().join(format!("{name}.alm"))).unwrap();
+        // The copies are those that loops start with: their first array is the caller's. A view is no array to copy.
+        let tests = text.find("-- >").unwrap_or(text.len());
         let mut found = plan::copies(&planned(&text));
         found.retain(|copied| (copied.span.start as usize) < tests);
         let starts = found.iter().filter(|copied| copied.by == plan::By::LoopStart);
@@ -311,9 +327,11 @@ fn main_loops_copy_nothing_and_allocate_nothing() {
         assert!(!lines.is_empty(), "{name}");
         // A few cells are on the stack.
         let is_on_stack = |line: &str| line.ends_with("[9]");
-        let moved = lines
-            .iter()
-            .find(|line| line.starts_with("copy ") || (line.starts_with("alloc ") && !is_on_stack(line)));
+        let moved = lines.iter().find(|line| {
+            line.starts_with("copy ")
+                || (line.starts_with("alloc ") && !is_on_stack(line))
+                || is_moved_to_itself(line)
+        });
         assert_eq!(moved, None, "{name}");
     }
 }

@@ -14,8 +14,7 @@ use almach_driver::source::{source_of, strategy_of_source};
 use almach_imp::canonical::canonical_text;
 use almach_syntax::format_file;
 use almach_value::print::{Extent, print};
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::path::Path;
 use support::core_of;
 
 /// Compiling is many small trees made and dropped.
@@ -91,27 +90,23 @@ fn other_values(first: &Program, second: &Program) -> Option<String> {
     None
 }
 
-/// What is wrong with the programs of some files, and how many there are.
-fn check(paths: &Mutex<Vec<PathBuf>>) -> (usize, usize) {
+/// How many programs of a file are wrong, and how many there are.
+fn check(path: &Path) -> (usize, usize) {
     let (mut failures, mut count) = (0, 0);
-    loop {
-        let Some(path) = paths.lock().unwrap().pop() else {
-            return (failures, count);
-        };
-        let name = almach_corpus::name_of(&path);
-        let text = std::fs::read_to_string(&path).unwrap();
-        let Some(core) = core_of(&name, &text) else {
-            continue;
-        };
-        for machine in [Machine::Sequential, Machine::Threads] {
-            count += 1;
-            if let Some(wrong) = wrong(core.clone(), machine) {
-                eprintln!("{name} ({machine:?}): {wrong}");
-                failures += 1;
-                break;
-            }
+    let name = almach_corpus::name_of(path);
+    let text = std::fs::read_to_string(path).unwrap();
+    let Some(core) = core_of(&name, &text) else {
+        return (failures, count);
+    };
+    for machine in [Machine::Sequential, Machine::Threads] {
+        count += 1;
+        if let Some(wrong) = wrong(core.clone(), machine) {
+            eprintln!("{name} ({machine:?}): {wrong}");
+            failures += 1;
+            break;
         }
     }
+    (failures, count)
 }
 
 #[test]
@@ -119,18 +114,9 @@ fn every_program() {
     let wanted = std::env::var("ALMACH_PROGRAM").unwrap_or_default();
     let mut paths = almach_corpus::programs(&["examples", "tests/programs"]);
     paths.retain(|path| path.to_string_lossy().contains(&wanted));
-    let paths = Mutex::new(paths);
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    let (failures, count) = std::thread::scope(|scope| {
-        let work = |_| {
-            let worker = std::thread::Builder::new().stack_size(256 << 20);
-            worker.spawn_scoped(scope, || check(&paths)).unwrap()
-        };
-        let workers: Vec<_> = (0..workers).map(work).collect();
-        let found = workers.into_iter().map(|worker| worker.join().unwrap());
-        found.fold((0, 0), |(failures, count), (more, others)| {
-            (failures + more, count + others)
-        })
+    let found = almach_corpus::each_file(&paths, check).into_iter();
+    let (failures, count) = found.fold((0, 0), |(failures, count), (more, others)| {
+        (failures + more, count + others)
     });
     assert_eq!(failures, 0, "of {count}");
     assert!(count > 0 || !wanted.is_empty(), "there are no programs");

@@ -229,6 +229,7 @@ impl<'a> Elaborator<'a> {
             name,
             recursive: Recursive::No,
             constructors: defs.collect(),
+            parts: Vec::new(),
         };
         self.builder.signatures.data.push(def);
         self.choices.insert(constructors, id);

@@ -7,6 +7,7 @@ use crate::ty::{Extent, SizedTy, Ty};
 use crate::{Elaborator, Res};
 use almach_base::{Name, Span};
 use almach_core::{ConstructorDef, DataDef, DataId, Dim, Recursive, Type};
+use almach_types::parts::{node_fields, refers_inside_sums};
 use almach_types::tree;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -15,7 +16,8 @@ impl<'a> Elaborator<'a> {
     /// The data type of Core for a data type at arguments.
     pub(crate) fn data_type(&mut self, id: tree::DataId, args: &Rc<[Ty]>, span: Span) -> Res<DataId> {
         // `Maybe ([n]t)` and `Maybe ([?]t)` hold the same values, and one may be used as the other.
-        let args: &Rc<[Ty]> = &args.iter().map(Ty::without_sizes).collect();
+        let args = args.iter().map(|arg| arg.without_sizes().with_positions());
+        let args: &Rc<[Ty]> = &args.collect();
         let key = (id, args.clone());
         if let Some(known) = self.data.get(&key) {
             return Ok(*known);
@@ -32,6 +34,7 @@ impl<'a> Elaborator<'a> {
             name,
             recursive: Recursive::No,
             constructors: Vec::new(),
+            parts: Vec::new(),
         });
         self.data.insert(key, core_id);
         let mut env = Env::new();
@@ -53,7 +56,38 @@ impl<'a> Elaborator<'a> {
             slot.constructors = constructors;
         }
         self.mark_recursive(core_id);
+        self.find_parts(core_id, id, &env)?;
         Ok(core_id)
+    }
+
+    /// What the sums in a recursive type's fields are in its nodes, where they hold data of it.
+    fn find_parts(&mut self, core_id: DataId, id: tree::DataId, env: &Env<'a>) -> Res<()> {
+        let program = self.program;
+        let Some(def) = program.data.get(id.0 as usize) else {
+            return Ok(());
+        };
+        if !refers_inside_sums(&program.data, id) {
+            return Ok(());
+        }
+        let mut parts = Vec::new();
+        for (at, constructor) in (0u32..).zip(&def.constructors) {
+            let fields = node_fields(&program.data, id, at);
+            for (number, field) in fields.iter().enumerate() {
+                let node = self.close(field, env, constructor.span)?;
+                let node = self.field_type(&node, constructor.span)?;
+                let data = &self.builder.signatures.data;
+                let constructor = data
+                    .get(core_id.0 as usize)
+                    .and_then(|def| def.constructors.get(at as usize));
+                if let Some(whole) = constructor.and_then(|constructor| constructor.fields.get(number)) {
+                    pair_parts(data, whole, &node, &mut parts);
+                }
+            }
+        }
+        if let Some(def) = self.builder.signatures.data.get_mut(core_id.0 as usize) {
+            def.parts = parts;
+        }
+        Ok(())
     }
 
     fn data_name(&self, id: tree::DataId, args: &[Ty]) -> Name {
@@ -85,20 +119,41 @@ impl<'a> Elaborator<'a> {
     }
 
     /// A data type is recursive where it can be reached from itself, also through others. A cycle is complete when the
-    /// last of its types is, and all the others are reached from that one.
+    /// last of its types is, and all the others are reached from that one. Sums in nodes of the one recursive type of a cycle are no
+    /// data of their own.
     fn mark_recursive(&mut self, id: DataId) {
         let data = &self.builder.signatures.data;
-        let mut cyclic = Vec::new();
+        let mut recursive = Vec::new();
         for at in reachable(data, id).into_iter().chain([id]) {
-            if reachable(data, at).contains(&at) {
-                cyclic.push(at);
+            let reached = reachable(data, at);
+            if !reached.contains(&at) {
+                continue;
+            }
+            let group = reached
+                .iter()
+                .filter(|other| reachable(data, **other).contains(&at));
+            let mut declared = group.filter_map(|other| Some((*other, self.declared_recursive(*other)?)));
+            let is_data = match (declared.next(), declared.next()) {
+                (Some((core_id, id)), None) => core_id == at || !refers_inside_sums(&self.program.data, id),
+                _ => true,
+            };
+            if is_data {
+                recursive.push(at);
             }
         }
-        for at in cyclic {
+        for at in recursive {
             if let Some(def) = self.builder.signatures.data.get_mut(at.0 as usize) {
                 def.recursive = Recursive::Yes;
             }
         }
+    }
+
+    /// The declaration of a type, where it is that of a recursive one.
+    fn declared_recursive(&self, id: DataId) -> Option<tree::DataId> {
+        let declared = self.data.iter().find(|(_, known)| **known == id);
+        let ((declared, _), _) = declared?;
+        let def = self.program.data.get(declared.0 as usize)?;
+        (def.recursive == tree::Recursive::Yes).then_some(*declared)
     }
 
     /// The type of a field: what has no size of its own is jagged.
@@ -151,6 +206,28 @@ impl<'a> Elaborator<'a> {
                 return Err(bug(span, format!("a simple type is {ty:?}")));
             }
         })
+    }
+}
+
+/// The sums that differ between a type and what it is in nodes, with those inside them.
+fn pair_parts(data: &[DataDef], whole: &Type, node: &Type, parts: &mut Vec<(DataId, DataId)>) {
+    match (whole, node) {
+        (Type::Tuple(whole), Type::Tuple(node)) => {
+            let pairs = whole.iter().zip(node);
+            pairs.for_each(|(whole, node)| pair_parts(data, whole, node, parts));
+        }
+        (Type::Array(_, whole), Type::Array(_, node)) => pair_parts(data, whole, node, parts),
+        (Type::Data(whole), Type::Data(node)) if whole != node && !parts.contains(&(*whole, *node)) => {
+            parts.push((*whole, *node));
+            let fields = |id: &DataId| {
+                let def = data.get(id.0 as usize).into_iter();
+                def.flat_map(|def| &def.constructors).flat_map(|it| &it.fields)
+            };
+            for (whole, node) in fields(whole).zip(fields(node)) {
+                pair_parts(data, whole, node, parts);
+            }
+        }
+        _ => {}
     }
 }
 

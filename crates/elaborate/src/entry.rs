@@ -9,6 +9,7 @@ use almach_base::{Name, Span};
 use almach_core as core;
 use almach_core::typing::Signature;
 use almach_core::{Atom, Body, Dim, Entry, Exp, FunId, Param, Size, Type, Var};
+use almach_types::parts::refers_inside_sums;
 use almach_types::tree::{self, Def, DefId, Expr};
 use almach_value::{Constructor, DimType, ScalarType, SumType, ValueType};
 use std::collections::HashSet;
@@ -296,7 +297,11 @@ impl<'a> Elaborator<'a> {
         };
         let place = std::mem::replace(&mut border.place, Place::Outermost);
         let within = std::mem::replace(&mut border.within, Within::Argument);
-        let outer_node = border.node.take();
+        let outer_node = border.node;
+        let is_sum = def.recursive == tree::Recursive::No;
+        if !is_sum || !outer_node.is_some_and(|node| refers_inside_sums(&program.data, node)) {
+            border.node = None;
+        }
         let args: Vec<ValueType> = args.iter().map(|ty| self.border_of(ty, border)).collect();
         border.within = within;
         border.node = outer_node;
@@ -306,12 +311,12 @@ impl<'a> Elaborator<'a> {
             border.place = place;
             return ValueType::Scalar(ScalarType::I64);
         }
-        if node.is_none() && border.enclosing.contains(&name) {
+        if node.is_none() && border.enclosing.iter().any(|(around, _)| *around == name) {
             border.place = place;
             return ValueType::Recursive(name);
         }
         border.node = node;
-        border.enclosing.push(name.clone());
+        border.enclosing.push((name.clone(), id));
         let bound = border.types.len();
         border
             .types
@@ -332,7 +337,13 @@ impl<'a> Elaborator<'a> {
         border.enclosing.pop();
         border.node = outer_node;
         border.place = place;
-        ValueType::Sum(Arc::new(SumType { name, constructors }))
+        let mut sum = SumType {
+            name,
+            constructors,
+            part: false,
+        };
+        sum.part = def.recursive == tree::Recursive::No && border.is_part(&sum, program);
+        ValueType::Sum(Arc::new(sum))
     }
 }
 
@@ -341,8 +352,8 @@ struct Border {
     place: Place,
     /// Size names the user may see.
     sizes: Vec<u32>,
-    /// Data types around, by name.
-    enclosing: Vec<Name>,
+    /// Data types around.
+    enclosing: Vec<(Name, tree::DataId)>,
     types: Vec<(u32, ValueType)>,
     node: Option<tree::DataId>,
     within: Within,
@@ -370,6 +381,13 @@ impl Default for Border {
 }
 
 impl Border {
+    /// Whether a sum is part of the nodes of the types around that it mentions.
+    fn is_part(&self, sum: &SumType, program: &tree::Program) -> bool {
+        let around = self.enclosing.iter();
+        let mut mentioned = around.filter(|(name, _)| sum.mentions(name)).peekable();
+        mentioned.peek().is_some() && mentioned.all(|(_, id)| refers_inside_sums(&program.data, *id))
+    }
+
     fn dim(&self, dim: &tree::Dim) -> DimType {
         let unknown = match self.place {
             Place::Outermost => DimType::Unknown,

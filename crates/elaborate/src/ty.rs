@@ -103,6 +103,25 @@ impl Ty {
         }
     }
 
+    /// With positions as what references are.
+    pub fn with_positions(&self) -> Ty {
+        let all = |parts: &[Ty]| parts.iter().map(Ty::with_positions).collect();
+        match self {
+            Ty::Reference => Ty::Scalar(ScalarType::I64),
+            Ty::Scalar(_) | Ty::Vector(..) | Ty::Function(_) => self.clone(),
+            Ty::Tuple(parts) => Ty::Tuple(all(parts)),
+            Ty::Record(fields) => Ty::Record(
+                fields
+                    .iter()
+                    .map(|(name, ty)| (name.clone(), ty.with_positions()))
+                    .collect(),
+            ),
+            Ty::Array(extent, element) => Ty::Array(*extent, Rc::new(element.with_positions())),
+            Ty::Data(id, args) => Ty::Data(*id, all(args)),
+            Ty::Node(id, args) => Ty::Node(*id, all(args)),
+        }
+    }
+
     /// Counts nodes, giving up above `limit`: types that grow without end are found before they fill memory.
     pub fn is_larger_than(&self, limit: usize) -> bool {
         let mut left = limit;

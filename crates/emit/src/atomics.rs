@@ -167,7 +167,10 @@ impl Emitter<'_> {
             let outer = self.chain.take();
             let body = self.own_region(None, body)?.0;
             self.chain = outer;
-            out.extend([pragma, taken(body, take)]);
+            match self.counts_idle() {
+                true => self.by_team(pragma, vec![taken(body, take)], out),
+                false => out.extend([pragma, taken(body, take)]),
+            }
             return Ok(());
         }
         let first = self.scope.fresh(&format!("first_{index}"));
@@ -177,8 +180,8 @@ impl Emitter<'_> {
             name: first.clone(),
             value: Some(CExpr::name("INT64_MAX")),
         });
-        out.push(pragma);
-        out.push(CStmt::Block(vec![self.own_context()?, taken(body, take)]));
+        let inside = vec![self.own_context()?, taken(body, take)];
+        self.by_team(pragma, inside, out);
         self.leave_if_failed(first, out)
     }
 

@@ -229,6 +229,17 @@ impl Emitter<'_> {
         }
     }
 
+    /// Whether a remainder is that of a sum by a positive number: `(i - 1 + n) % n` is mostly `i - 1`. (A divisor is never zero where a
+    /// remainder is computed.)
+    fn wraps_around(&self, dividend: &Expr, divisor: &Expr) -> bool {
+        let is_sum = match dividend {
+            Expr::Binary(BinOp::Add | BinOp::Sub, ..) => true,
+            Expr::Index(index) => index.terms().len() > 1,
+            _ => false,
+        };
+        is_sum && self.side == Side::Host && !is_constant(divisor) && self.facts.is_natural(divisor)
+    }
+
     fn binary(&mut self, op: BinOp, left: &Expr, right: &Expr) -> Emit<(CExpr, ScalarType)> {
         let (left_c, ty) = self.typed(left)?;
         let right_c = self.expr(right)?;
@@ -239,6 +250,9 @@ impl Emitter<'_> {
                 through_double(binary_name(op), operands.into(), ty)
             }
             BinOp::Rem if ty.is_float() => CExpr::call(math("fmod", ty), operands),
+            BinOp::Rem if ty == ScalarType::I64 && self.wraps_around(left, right) => {
+                self.help(Helper::NearRemainder, operands)
+            }
             _ => match infix(op, ty, self.second_of(right)) {
                 Some(symbol)
                     if !surprises(op, left, right, ty) && (ty.is_float() || operands[0] != operands[1]) =>

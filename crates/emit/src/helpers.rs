@@ -17,6 +17,8 @@ pub enum Helper {
     /// Floor division and its remainder, for indices.
     FloorDivision,
     FloorRemainder,
+    /// The remainder by a positive number of what is mostly near its range: an index that wraps around.
+    NearRemainder,
     /// Arithmetic on sizes that stays at the largest number once it is reached.
     SizeSum,
     SizeDifference,
@@ -30,6 +32,8 @@ pub enum Helper {
     AtomicUpdate(BinOp, Order, ScalarType),
     /// The next iteration of a chain.
     TakeNext,
+    /// How long threads have something to do.
+    Idle,
     Pause,
     /// Waits for a value of a cell; the other one gives up where an earlier iteration fails.
     Await(ScalarType),
@@ -107,6 +111,7 @@ impl Helper {
             Helper::Binary(op, ty) => format!("{}_{ty}", binary_name(op)),
             Helper::FloorDivision => "floor_div".into(),
             Helper::FloorRemainder => "floor_rem".into(),
+            Helper::NearRemainder => "near_rem".into(),
             Helper::SizeSum => "size_sum".into(),
             Helper::SizeDifference => "size_difference".into(),
             Helper::SizeProduct => "size_product".into(),
@@ -118,6 +123,7 @@ impl Helper {
                 format!("atomic_{}_{}_{ty}", binary_name(op), order_name(order))
             }
             Helper::TakeNext => "take_next".into(),
+            Helper::Idle => "threads_clock".into(),
             Helper::Pause => "pause_a_while".into(),
             Helper::Await(ty) => format!("await_{ty}"),
             Helper::AwaitOrFailure(ty) => format!("arrives_{ty}"),
@@ -145,6 +151,10 @@ impl Helper {
                     scalar_c_name(ty)
                 )
             }
+            Helper::Binary(op @ (BinOp::Min | BinOp::Max), ty) if ty.is_float() => {
+                let (c, body) = (scalar_c_name(ty), least_or_greatest_in_kernels(op));
+                format!("static inline {c} {}({c} x, {c} y) {{\n{body}}}\n", self.name())
+            }
             _ => self.text(),
         }
     }
@@ -168,6 +178,7 @@ impl Helper {
             }
             Helper::FloorDivision => FLOOR_DIVISION.into(),
             Helper::FloorRemainder => FLOOR_REMAINDER.into(),
+            Helper::NearRemainder => NEAR_REMAINDER.into(),
             Helper::SizeSum => SIZE_SUM.into(),
             Helper::SizeDifference => SIZE_DIFFERENCE.into(),
             Helper::SizeProduct => SIZE_PRODUCT.into(),
@@ -179,6 +190,7 @@ impl Helper {
                 },
             ),
             Helper::TakeNext => TAKE_NEXT.into(),
+            Helper::Idle => crate::idle::IDLE.into(),
             Helper::Pause => PAUSE.into(),
             Helper::AtomicLoad(order, ty) => {
                 let (c, order) = (scalar_c_name(ty), order_macro(order));
@@ -236,6 +248,13 @@ static inline int64_t floor_div(int64_t x, int64_t y) {
   if (y == 0) return 0;
   if (y == -1) return (int64_t)(UINT64_C(0) - (uint64_t)x);
   return x / y - (x % y != 0 && (x < 0) != (y < 0));
+}
+";
+
+const NEAR_REMAINDER: &str = "/* x % y, where y is positive: what is between 0 and 2 y needs no division. */
+static inline int64_t near_rem(int64_t x, int64_t y) {
+  if ((uint64_t)x < (uint64_t)y) return x;
+  return x >= y && x - y < y ? x - y : x % y;
 }
 ";
 
@@ -538,8 +557,7 @@ fn binary_body(op: BinOp, ty: ScalarType) -> String {
         BinOp::Le => compare("<="),
         BinOp::Gt => compare(">"),
         BinOp::Ge => compare(">="),
-        BinOp::Min if ty.is_float() => line("return x < y || (x == y && signbit(x)) || y != y ? x : y;"),
-        BinOp::Max if ty.is_float() => line("return x > y || (x == y && signbit(y)) || y != y ? x : y;"),
+        BinOp::Min | BinOp::Max if ty.is_float() => least_or_greatest(op, ty),
         BinOp::Min => line("return y < x ? y : x;"),
         BinOp::Max => line("return y > x ? y : x;"),
         // Which sign a NaN has is nobody's business.
@@ -550,6 +568,32 @@ fn binary_body(op: BinOp, ty: ScalarType) -> String {
         )),
         // The others are functions of C.
         BinOp::Atan2 | BinOp::Hypot => line(format_args!("return ({c}){}(x, y);", math(binary_name(op), ty))),
+    }
+}
+
+/// The least or greatest of two floats: a NaN only where both are, and -0 before 0. Of equal floats, which are zeros where they are not the same, it
+/// is both their signs or the common one. Processors choose on lanes without a branch; conditions that are joined would be masks of masks.
+fn least_or_greatest(op: BinOp, ty: ScalarType) -> String {
+    let (c, bits) = match ty {
+        ScalarType::F32 => ("float", "uint32_t"),
+        _ => ("double", "uint64_t"),
+    };
+    let (before, joins) = match op {
+        BinOp::Min => ("<", "|"),
+        _ => (">", "&"),
+    };
+    line(format_args!(
+        "{bits} a, b;\n  memcpy(&a, &x, sizeof a);\n  memcpy(&b, &y, sizeof b);\n  a {joins}= b;\n  {c} same;\n  \
+         memcpy(&same, &a, sizeof same);\n  const {c} one = x {before} y ? x : y, found = x == y ? same : one;\n  \
+         return y != y ? x : found;"
+    ))
+}
+
+/// The same in the words of kernels.
+fn least_or_greatest_in_kernels(op: BinOp) -> String {
+    match op {
+        BinOp::Min => line("return x < y || (x == y && signbit(x)) || y != y ? x : y;"),
+        _ => line("return x > y || (x == y && signbit(y)) || y != y ? x : y;"),
     }
 }
 

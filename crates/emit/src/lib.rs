@@ -11,6 +11,7 @@ mod expr;
 mod foreign;
 mod header;
 pub mod helpers;
+mod idle;
 mod index;
 mod kernel_helpers;
 mod loops;

@@ -61,6 +61,22 @@ impl Emitter<'_> {
             let team = self.team_for(&c_count, body)?;
             let lanes = if is_straight_line(body) { " simd" } else { "" };
             let schedule = schedule(&crate::print::expression(&c_count), body);
+            if self.counts_idle() {
+                let shared = CStmt::Pragma(format!("omp for{lanes} {schedule} nowait"));
+                let count = CStmt::Count {
+                    index: c_index,
+                    width,
+                    count: c_count,
+                    body: self.own_region(None, body)?.0,
+                };
+                self.facts.forget_since(mark);
+                self.by_team(
+                    CStmt::Pragma(format!("omp parallel {team}")),
+                    vec![shared, count],
+                    out,
+                );
+                return Ok(());
+            }
             out.push(CStmt::Pragma(format!(
                 "omp parallel for{lanes} {schedule} {team}"
             )));
@@ -205,8 +221,7 @@ impl Emitter<'_> {
             value: Some(CExpr::name("INT64_MAX")),
         };
         out.push(no_iteration(first.clone()));
-        out.push(CStmt::Pragma(format!("omp parallel {team}")));
-        out.push(CStmt::Block(vec![
+        let inside = vec![
             self.own_context()?,
             no_iteration(own_at),
             CStmt::Pragma(format!("omp for {schedule} nowait")),
@@ -217,7 +232,8 @@ impl Emitter<'_> {
                 body,
             },
             CStmt::when(own_has_failed(), vec![CStmt::Pragma("omp critical".into()), keep]),
-        ]));
+        ];
+        self.by_team(CStmt::Pragma(format!("omp parallel {team}")), inside, out);
         self.leave_if_failed(first, out)
     }
 

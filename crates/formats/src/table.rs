@@ -52,12 +52,28 @@ pub(crate) fn node_type(sum: &SumType) -> SumType {
     SumType {
         name: sum.name.clone(),
         constructors: constructors.collect(),
+        part: sum.part,
     }
 }
 
 fn with_positions(ty: &ValueType, sum: &Name) -> ValueType {
     match ty {
         ValueType::Recursive(name) if name == sum => ValueType::Scalar(ScalarType::I64),
+        ValueType::Sum(other) if other.part => {
+            let constructors = other.constructors.iter().map(|constructor| Constructor {
+                name: constructor.name.clone(),
+                fields: constructor
+                    .fields
+                    .iter()
+                    .map(|field| with_positions(field, sum))
+                    .collect(),
+            });
+            ValueType::Sum(Arc::new(SumType {
+                name: other.name.clone(),
+                constructors: constructors.collect(),
+                part: true,
+            }))
+        }
         ValueType::Scalar(_) | ValueType::Vector(..) | ValueType::Sum(_) | ValueType::Recursive(_) => {
             ty.clone()
         }

@@ -33,10 +33,86 @@ pub fn canonical_text(program: &Program) -> String {
     let mut out = String::new();
     for at in &order {
         if let Some((_, tokens)) = procs.get(*at) {
-            procedure(tokens, &places, &mut out);
+            let mut text = String::new();
+            procedure(tokens, &places, &mut text);
+            out.push_str(&in_order(&text));
         }
     }
     out
+}
+
+/// Products of variables with their factors in order, and sums of such products with their terms: an index has both in the order of names.
+fn in_order(text: &str) -> String {
+    let lines = text.split('\n').map(|line| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let (mut out, mut at): (Vec<String>, usize) = (Vec::new(), 0);
+        while at < words.len() {
+            let before = at.checked_sub(1).and_then(|before| words.get(before).copied());
+            let (mut terms, end) = match before.is_some_and(|word| OPERATORS.contains(&word)) {
+                true => (Vec::new(), at),
+                false => sum(&words, at),
+            };
+            match terms.is_empty() {
+                true => {
+                    out.extend(words.get(at).map(|word| (*word).to_owned()));
+                    at += 1;
+                }
+                false => {
+                    terms.sort();
+                    out.push(terms.join(" "));
+                    at = end;
+                }
+            }
+        }
+        out.join(" ")
+    });
+    lines.collect::<Vec<String>>().join("\n")
+}
+
+/// What takes the word behind it.
+const OPERATORS: [&str; 11] = ["*", "/", "%", "+", "-", "^", "&", "|", "<<", ">>", "~"];
+
+/// The terms of a sum that begins there, each with its sign, and where it ends; none where there is none.
+fn sum(words: &[&str], begin: usize) -> (Vec<String>, usize) {
+    let (mut terms, mut end, mut at, mut sign) = (Vec::new(), begin, begin, "+");
+    while let Some((term, behind)) = product(words, at) {
+        terms.push(format!("{sign} {term}"));
+        end = behind;
+        match words.get(behind) {
+            Some(next @ (&"+" | &"-")) => (sign, at) = (next, behind + 1),
+            _ => break,
+        }
+    }
+    (terms, end)
+}
+
+/// A product of numbers and variables, with its factors in order, and where it ends; none where something else is multiplied as well.
+fn product(words: &[&str], begin: usize) -> Option<(String, usize)> {
+    let (mut factors, mut at) = (Vec::new(), begin);
+    loop {
+        let word = words.get(at).copied()?;
+        let is_number = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_number && !is_factor(words, at) {
+            return None;
+        }
+        factors.push(word);
+        match words.get(at + 1) {
+            Some(&"*") => at += 2,
+            Some(&("/" | "%")) => return None,
+            _ => break,
+        }
+    }
+    factors.sort_by_key(|word| (word.len(), *word));
+    Some((factors.join(" * "), at + 1))
+}
+
+/// Whether a word is a variable that is not read by an index.
+fn is_factor(words: &[&str], at: usize) -> bool {
+    let is_variable = words.get(at).is_some_and(|word| {
+        let number = word.strip_prefix('v');
+        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    });
+    is_variable && !matches!(words.get(at + 1), Some(&("[" | "(")))
 }
 
 /// Callers before callees, each once.
@@ -142,3 +218,34 @@ const KEYWORDS: [&str; 35] = [
     "out", "read", "write", "owned", "copy", "fill", "swap", "fail", "true", "false", "i8", "i16", "i32",
     "i64", "u8", "u16", "u32", "u64", "f32", "f64", "bool", "vec",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::in_order;
+
+    #[test]
+    fn indices_are_the_same_in_any_order() {
+        for (one, other) in [
+            (
+                "v0 [ v12 * v3 - 8 * v5 * v4 + v2 ] = v9 ",
+                "v0 [ v2 + v3 * v12 - 8 * v4 * v5 ] = v9 ",
+            ),
+            ("alloc v3 [ v1 + v2 + 1 ]", "alloc v3 [ v2 + v1 + 1 ]"),
+        ] {
+            assert_eq!(in_order(one), in_order(other));
+        }
+    }
+
+    #[test]
+    fn nothing_else_is() {
+        for (one, other) in [
+            ("v1 - v2", "v2 - v1"),
+            ("v1 / v2", "v2 / v1"),
+            ("v9 [ v0 ] - v1 + v2", "v9 [ v0 ] - v2 + v1"),
+            ("v1 [ v2 ] = v3", "v2 [ v1 ] = v3"),
+            ("v1 ( v2 , v3 )", "v1 ( v3 , v2 )"),
+        ] {
+            assert_ne!(in_order(one), in_order(other));
+        }
+    }
+}

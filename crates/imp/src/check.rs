@@ -42,7 +42,7 @@ use crate::ir::{
 };
 use almach_base::{Name, Span};
 use almach_value::{ScalarType, ValueType};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt;
 
 /// A broken rule. `span` is the closest place in the source that is known.
@@ -70,7 +70,7 @@ impl Checked {
 }
 
 pub fn check(program: Program) -> Result<Checked, CheckError> {
-    let mut signatures = HashMap::new();
+    let mut signatures = FxHashMap::default();
     for proc in &program.procs {
         if signatures
             .insert(proc.name.clone(), proc.params.clone())
@@ -92,7 +92,7 @@ pub fn check(program: Program) -> Result<Checked, CheckError> {
 }
 
 fn check_stores(program: &Program) -> Result<(), CheckError> {
-    let mut names = HashSet::new();
+    let mut names = FxHashSet::default();
     let stores = program.stores.iter().map(|store| &store.name);
     let columns = program.columns().map(|column| &column.name);
     for name in stores.chain(columns) {
@@ -136,15 +136,15 @@ struct Known {
 }
 
 struct Checker<'a> {
-    signatures: &'a HashMap<Name, Vec<Param>>,
+    signatures: &'a FxHashMap<Name, Vec<Param>>,
     groups: &'a Groups,
     program: &'a Program,
     proc: &'a Name,
-    names: HashMap<Name, Known>,
-    bound: HashSet<Name>,
+    names: FxHashMap<Name, Known>,
+    bound: FxHashSet<Name>,
     loops: Vec<LoopMode>,
     /// Names whose values may differ between the work-items of a group.
-    differs: HashSet<Name>,
+    differs: FxHashSet<Name>,
     /// How many branches and loops around are not the same for all work-items.
     apart: usize,
     in_kernel: bool,
@@ -155,7 +155,7 @@ type Check<T> = Result<T, CheckError>;
 
 impl<'a> Checker<'a> {
     fn new(
-        signatures: &'a HashMap<Name, Vec<Param>>,
+        signatures: &'a FxHashMap<Name, Vec<Param>>,
         groups: &'a Groups,
         program: &'a Program,
         proc: &'a Proc,
@@ -174,9 +174,9 @@ impl<'a> Checker<'a> {
             program,
             proc: &proc.name,
             names: program.columns().map(column).collect(),
-            bound: HashSet::new(),
+            bound: FxHashSet::default(),
             loops: Vec::new(),
-            differs: HashSet::new(),
+            differs: FxHashSet::default(),
             apart: 0,
             in_kernel: false,
             span: proc.span,
@@ -558,7 +558,7 @@ impl<'a> Checker<'a> {
                 format!("`{proc}` is called in turn from a parallel loop"),
             );
         }
-        let (mut read, mut written) = (HashSet::new(), HashSet::new());
+        let (mut read, mut written) = (FxHashSet::default(), FxHashSet::default());
         for (param, argument) in params.iter().zip(arguments) {
             let found = match (argument, param.passing) {
                 (Argument::Value(expr), Passing::Value) => self.expr(expr)?,

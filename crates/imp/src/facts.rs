@@ -7,7 +7,7 @@ use crate::ir::{Expr, Index};
 use almach_base::Name;
 use almach_nat::{Poly, Range, Ranges, Ratio};
 use almach_value::{BinOp, Scalar};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// No question looks at more facts than this.
 const MOST: usize = 64;
@@ -16,7 +16,7 @@ const MOST: usize = 64;
 pub struct Facts {
     learnt: Vec<Fact>,
     /// Which facts mention a name.
-    about: HashMap<Name, Vec<usize>>,
+    about: FxHashMap<Name, Vec<usize>>,
 }
 
 #[derive(Clone, Debug)]
@@ -167,8 +167,8 @@ impl Facts {
     /// What is known of the names in some polynomials, and of the names in that, and so on; the latest first.
     fn relevant<'p>(&self, polys: impl IntoIterator<Item = &'p Index>) -> Ranges<Name> {
         let mut open: Vec<&Name> = polys.into_iter().flat_map(|poly| poly.free_vars()).collect();
-        let mut seen: HashSet<&Name> = HashSet::new();
-        let mut used: HashSet<usize> = HashSet::new();
+        let mut seen: FxHashSet<&Name> = FxHashSet::default();
+        let mut used: FxHashSet<usize> = FxHashSet::default();
         let mut ranges = Ranges::unknown();
         // A range replaces what was known of its name, so other facts wait for all ranges.
         let mut nonneg = Vec::new();

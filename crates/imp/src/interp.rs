@@ -21,7 +21,7 @@ use almach_value::failure::{RECURSION_BYTES, RECURSION_DEPTH};
 use almach_value::{Failure, Scalar, ScalarType};
 use control::Task;
 use devices::Home;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::fmt;
 use stores::Stores;
 use trace::{Place, Traces};
@@ -220,8 +220,8 @@ enum Slot {
 
 #[derive(Clone, Default)]
 struct Frame {
-    slots: HashMap<Name, Slot>,
-    types: HashMap<Name, ScalarType>,
+    slots: FxHashMap<Name, Slot>,
+    types: FxHashMap<Name, ScalarType>,
 }
 
 struct Machine<'a> {

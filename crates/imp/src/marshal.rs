@@ -313,7 +313,7 @@ pub fn from_slots(shape: &Shape, slots: &mut impl Iterator<Item = Slot>) -> Mars
         ),
         Shape::Array(_, element) | Shape::Rows(element) => {
             let len = size(slots)?;
-            Value::array(elements_from_slots(len, element, slots)?)
+            Value::array(elements_from_slots(len, element, &|_| true, slots)?)
         }
         Shape::Sum(constructors) => {
             let tag = scalar(slots)?;
@@ -355,9 +355,12 @@ fn size(slots: &mut impl Iterator<Item = Slot>) -> Marshal<usize> {
     }
 }
 
+/// The elements of an array. Those that are not `present` are in constructors that were not chosen: what is in their place may
+/// be anything, and no constructor's number.
 fn elements_from_slots(
     len: usize,
     shape: &Shape,
+    present: &dyn Fn(usize) -> bool,
     slots: &mut impl Iterator<Item = Slot>,
 ) -> Marshal<ArrayValue> {
     let made = match shape {
@@ -373,14 +376,14 @@ fn elements_from_slots(
         Shape::Tuple(parts) => {
             let components = parts
                 .iter()
-                .map(|part| elements_from_slots(len, part, slots).map(Arc::new));
+                .map(|part| elements_from_slots(len, part, present, slots).map(Arc::new));
             let components = components.collect::<Marshal<Vec<_>>>()?;
             return ArrayValue::tuples(len, components).map_err(|error| MarshalError(error.to_string()));
         }
         Shape::Rows(element) => {
             let offsets = buffer(ScalarType::I64, len + 1, slots)?;
             let total = size(slots)?;
-            let inner = elements_from_slots(total, element, slots)?;
+            let inner = elements_from_slots(total, element, &|_| true, slots)?;
             let Buffer::I64(offsets) = offsets else {
                 return wrong("offsets that are no integers");
             };
@@ -393,12 +396,12 @@ fn elements_from_slots(
         }
         Shape::Array(_, element) => {
             let row = size(slots)?;
-            let inner = elements_from_slots(len * row, element, slots)?;
+            let inner = elements_from_slots(len * row, element, &|at| present(at / row.max(1)), slots)?;
             return ArrayValue::rows(len, row, Arc::new(inner))
                 .map_err(|error| MarshalError(error.to_string()));
         }
         Shape::Datum(table, references) => {
-            let tables = elements_from_slots(len, table, slots)?;
+            let tables = elements_from_slots(len, table, present, slots)?;
             let data = tables.values().map(|table| datum_of(table, references));
             ArrayValue {
                 len,
@@ -408,8 +411,11 @@ fn elements_from_slots(
         Shape::Sum(constructors) => {
             let tags = buffer(TAG, len, slots)?;
             let mut columns = Vec::new();
-            for fields in constructors {
-                let fields = fields.iter().map(|field| elements_from_slots(len, field, slots));
+            for (constructor, fields) in (0..).zip(constructors) {
+                let chosen = |at: usize| present(at) && tags.get(at) == Some(Scalar::U32(constructor));
+                let fields = fields
+                    .iter()
+                    .map(|field| elements_from_slots(len, field, &chosen, slots));
                 columns.push(fields.collect::<Marshal<Vec<ArrayValue>>>()?);
             }
             let values = (0..len).map(|at| {
@@ -422,7 +428,8 @@ fn elements_from_slots(
                 });
                 let fields = fields.collect::<Marshal<Vec<_>>>()?;
                 match tags.get(at) {
-                    Some(tag) => sum_value(tag, fields),
+                    Some(tag) if present(at) => sum_value(tag, fields),
+                    Some(_) => sum_value(Scalar::zero(TAG), fields),
                     None => wrong("a constructor that is not there"),
                 }
             });

@@ -89,13 +89,15 @@ fn read(
     match data {
         Data::Scalar(_) => match (place, slots.next()?) {
             (Place::Alone, Slot::Scalar(scalar)) => {
-                block.scalars.insert(prefixes.first()?.clone(), scalar);
+                block.set(prefixes.first()?, scalar)?;
             }
             (Place::InArray, Slot::Buffer(buffer)) => {
                 if buffer.len() != prefixes.len() {
                     return None;
                 }
-                block.scalars.extend(prefixes.iter().cloned().zip(buffer.iter()));
+                for (path, scalar) in prefixes.iter().zip(buffer.iter()) {
+                    block.set(path, scalar)?;
+                }
             }
             _ => return None,
         },
@@ -170,10 +172,10 @@ fn results(
     match (datas.as_slice(), outputs) {
         ([Data::Some(names, body)], [block]) => {
             for (at, name) in names.iter().enumerate() {
-                let Some(Scalar::I64(size)) = block.scalars.get(&vec![Step::Size(at)]) else {
+                let Some(Scalar::I64(size)) = block.get(&[Step::Size(at)]) else {
                     return None;
                 };
-                solved.insert(name.clone(), *size);
+                solved.insert(name.clone(), size);
             }
             let inside = vec![Step::Contents];
             match &**body {
@@ -257,13 +259,7 @@ fn write(
 }
 
 fn leaf(ty: ScalarType, block: &Block, prefixes: &[Vec<Step>], place: Place) -> Option<Slot> {
-    let scalar = |path: &Vec<Step>| {
-        block
-            .scalars
-            .get(path)
-            .copied()
-            .unwrap_or_else(|| Scalar::zero(ty))
-    };
+    let scalar = |path: &Vec<Step>| block.get(path).unwrap_or_else(|| Scalar::zero(ty));
     match place {
         Place::Alone => Some(Slot::Scalar(scalar(prefixes.first()?))),
         Place::InArray => buffer_from(ty, prefixes.iter().map(scalar))

@@ -9,6 +9,7 @@ mod arguments;
 mod arrays;
 mod control;
 mod data;
+mod division;
 mod large;
 mod levels;
 mod lists;
@@ -89,6 +90,8 @@ const DATA_PERCENT: usize = 4;
 const LISTS_PERCENT: usize = 3;
 /// How many in a hundred programs are about recursions over trees.
 const TREES_PERCENT: usize = 3;
+/// How many in a hundred programs are about recursions that divide and conquer.
+const DIVISION_PERCENT: usize = 3;
 /// How many in a hundred programs are about large arrays.
 const LARGE_PERCENT: usize = 3;
 
@@ -106,11 +109,13 @@ pub fn program(seed: u64) -> Program {
         next: 0,
     };
     const LISTS: usize = LARGE_PERCENT + DATA_PERCENT + LISTS_PERCENT;
+    const TREES: usize = LISTS + TREES_PERCENT;
     match generator.rng.below(100) {
         at if at < LARGE_PERCENT => generator.large_program(),
         at if at < LARGE_PERCENT + DATA_PERCENT => generator.data_program(),
         at if at < LISTS => generator.list_program(),
-        at if at < LISTS + TREES_PERCENT => generator.tree_program(),
+        at if at < TREES => generator.tree_program(),
+        at if at < TREES + DIVISION_PERCENT => generator.division_program(),
         _ => generator.program(),
     }
 }

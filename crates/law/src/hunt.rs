@@ -90,6 +90,17 @@ impl Reach {
     }
 }
 
+/// What runs the programs of a batch. Devices and strategy source take half of the time, and every fourth batch has them.
+fn machines(reach: Reach, batch: u64) -> Machines {
+    match reach {
+        Reach::Interpreters => Machines::Interpreters,
+        Reach::Nova => Machines::Nova,
+        Reach::Processors if batch % 4 == 1 => Machines::All(settings(batch)),
+        Reach::Processors => Machines::Host(settings(batch)),
+        Reach::OpenCl => Machines::WithOpenCl(settings(batch)),
+    }
+}
+
 /// Checks the programs of these seeds and hands every failure, made small, to `show`.
 pub fn hunt(first: u64, count: u64, reach: Reach, mut show: impl FnMut(u64, &Program, &Failure)) -> Found {
     let mut found = Found::default();
@@ -97,12 +108,7 @@ pub fn hunt(first: u64, count: u64, reach: Reach, mut show: impl FnMut(u64, &Pro
     while at < first + count {
         let end = (at - at % BATCH + BATCH).min(first + count);
         let seeds: Vec<u64> = (at..end).collect();
-        let machines = match reach {
-            Reach::Interpreters => Machines::Interpreters,
-            Reach::Nova => Machines::Nova,
-            Reach::Processors => Machines::All(settings(at / BATCH)),
-            Reach::OpenCl => Machines::WithOpenCl(settings(at / BATCH)),
-        };
+        let machines = machines(reach, at / BATCH);
         let programs: Vec<Program> = seeds.iter().map(|seed| program(*seed)).collect();
         let results = check_all(&programs, machines);
         for ((seed, program), result) in seeds.iter().zip(&programs).zip(results) {

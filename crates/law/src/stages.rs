@@ -78,9 +78,29 @@ pub enum Machines {
     Interpreters,
     /// Interpreters, on the program in NOVA's syntax.
     Nova,
+    /// Interpreters and native code, of the programs for threads and for one thread.
+    Host(Settings),
+    /// The same, of the program for a device as well; and strategy programs as source.
     All(Settings),
     /// All, and the first device that OpenCL finds.
     WithOpenCl(Settings),
+}
+
+impl Machines {
+    /// How native code is compiled, where there is any.
+    fn native(self) -> Option<Settings> {
+        match self {
+            Machines::Interpreters | Machines::Nova => None,
+            Machines::Host(settings) | Machines::All(settings) | Machines::WithOpenCl(settings) => {
+                Some(settings)
+            }
+        }
+    }
+
+    /// Whether devices and strategy source are left out.
+    fn is_host_alone(self) -> bool {
+        matches!(self, Machines::Host(_))
+    }
 }
 
 /// A value, or the code and text of a run-time error.
@@ -154,8 +174,9 @@ struct Stages {
     strategy: Interpreted,
     strategy_c: Option<Interpreted>,
     lowered: Vec<LoweredEntry>,
-    device: Device,
-    again: [Again; 2],
+    device: Option<Device>,
+    /// Strategy programs that were printed as source and compiled again.
+    again: Vec<Again>,
     openmp: Option<Compiled>,
     c: Option<Compiled>,
 }
@@ -286,14 +307,19 @@ impl Stages {
         let rewritten = Interpreted::new(rewritten(&front, &core)?)?;
         let strategy = strategy(&front, &core, Target::OpenMp)?;
         let lowered = lowered(&front, &strategy, &names)?;
-        let again = compile_again(&strategy, back::machine(Target::OpenMp), &lowered)?;
-        let (device, again_device) = Device::new(&front, &core, &names, machines)?;
+        let (mut device, mut again) = (None, Vec::new());
+        if !machines.is_host_alone() {
+            again.push(compile_again(&strategy, back::machine(Target::OpenMp), &lowered)?);
+            let (made, again_device) = Device::new(&front, &core, &names, machines)?;
+            again.push(again_device);
+            device = Some(made);
+        }
         let (mut openmp, mut c, mut strategy_c) = (None, None, None);
-        if let Machines::All(settings) | Machines::WithOpenCl(settings) = machines {
+        if let Some(settings) = machines.native() {
             openmp = compile(&front, &strategy, &lowered, Target::OpenMp, settings)?;
             let sequential = self::strategy(&front, &core, Target::C)?;
-            let again = self::lowered(&front, &sequential, &names)?;
-            c = compile(&front, &sequential, &again, Target::C, settings)?;
+            let lowered = self::lowered(&front, &sequential, &names)?;
+            c = compile(&front, &sequential, &lowered, Target::C, settings)?;
             strategy_c = Some(Interpreted::new(sequential)?);
         }
         Ok(Stages {
@@ -305,7 +331,7 @@ impl Stages {
             strategy_c,
             lowered,
             device,
-            again: [again, again_device],
+            again,
             openmp,
             c,
         })
@@ -389,7 +415,9 @@ impl Stages {
             let found = run_entry_with(&lowered.imp, interface, &values, &mut Outside);
             compare.lowered("imp", &strategy, &imp_outcome(found, &compare)?)?;
         }
-        self.device.compare(program, at, &compare, &values, &expected)?;
+        if let Some(device) = &mut self.device {
+            device.compare(program, at, &compare, &values, &expected)?;
+        }
         for threads in [1, 3] {
             if let Some(library) = &mut self.openmp
                 && let Some(found) = library.call(at, threads, &values)

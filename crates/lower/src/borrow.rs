@@ -27,13 +27,13 @@ mod starts;
 
 use crate::buffers::{changes_hands, mentions, renamed, writes};
 use crate::in_place::allocated;
+use crate::looked::Looked;
 use crate::slots::{Slots, frees};
 use almach_base::Name;
 use almach_imp::facts::Facts;
 use almach_imp::{Groups, Index, Passing, Proc, Space, Stmt, is_column};
 use almach_value::ScalarType;
 use layouts::{Layout, Steps, view_of};
-use starts::Looked;
 use std::collections::{HashMap, HashSet};
 
 /// Arrays of constant size with fewer cells are on the stack.

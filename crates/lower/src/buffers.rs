@@ -6,7 +6,7 @@ use almach_imp::{Argument, Expr, Index, Stmt};
 
 /// Whether a statement has to do with a buffer.
 pub(crate) fn mentions(stmt: &Stmt, name: &Name) -> bool {
-    let mut touched = Reads::default();
+    let mut touched = Reads::only(name);
     touches(stmt, &mut touched);
     touched.names.contains(name) || matches!(stmt, Stmt::Free(freed) if freed == name)
 }

@@ -64,11 +64,23 @@ pub(crate) struct Field {
     pub(crate) leaves: Vec<Leaf>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Leaf {
     pub(crate) column: u32,
     pub(crate) ty: ScalarType,
     pub(crate) refers: Refers,
+    /// The sums that a reference stands in, from the outermost on. It is there where all of them have these constructors.
+    pub(crate) sums: Vec<InSum>,
+}
+
+/// A constructor of a sum that a scalar belongs to.
+#[derive(Clone, Copy)]
+pub(crate) struct InSum {
+    /// How many scalars before this one the tag is.
+    pub(crate) back: usize,
+    /// The column of the tag.
+    pub(crate) tag: u32,
+    pub(crate) number: u32,
 }
 
 /// What a scalar of a field refers to.
@@ -146,16 +158,6 @@ pub(crate) fn is_recursive(program: &Program, id: DataId) -> bool {
     def.is_some_and(|def| def.recursive == Recursive::Yes)
 }
 
-/// A field's type in a node value: a position where the type mentions itself.
-pub(crate) fn with_positions(ty: &Type, own: DataId) -> Type {
-    match ty {
-        Type::Data(id) if *id == own => Type::I64,
-        Type::Tuple(parts) => Type::Tuple(parts.iter().map(|part| with_positions(part, own)).collect()),
-        Type::Array(dim, element) => Type::Array(dim.clone(), Box::new(with_positions(element, own))),
-        Type::Scalar(_) | Type::Vector(..) | Type::Data(_) | Type::Node(_) => ty.clone(),
-    }
-}
-
 fn cells(program: &Program, id: DataId, span: Span) -> Lowering<Cells> {
     let def = data_def(program, id, span)?;
     let mut walk = FieldWalk {
@@ -172,14 +174,8 @@ fn cells(program: &Program, id: DataId, span: Span) -> Lowering<Cells> {
         for field in &constructor.fields {
             let mut found = Vec::new();
             walk.scalars(field, &mut found)?;
-            let leaves = found.into_iter().map(|(ty, refers)| Leaf {
-                column: free_column(ty, &mut columns, &mut taken),
-                ty,
-                refers,
-            });
-            fields.push(Field {
-                leaves: leaves.collect(),
-            });
+            let leaves = placed(found, &mut |_, ty| free_column(ty, &mut columns, &mut taken));
+            fields.push(Field { leaves });
         }
         constructors.push(fields);
     }
@@ -200,7 +196,7 @@ fn cells(program: &Program, id: DataId, span: Span) -> Lowering<Cells> {
         })
         .collect();
     let references = constructors.iter().map(|fields| {
-        let leaves: Vec<Leaf> = fields.iter().flat_map(|field| &field.leaves).copied().collect();
+        let leaves: Vec<Leaf> = fields.iter().flat_map(|field| &field.leaves).cloned().collect();
         references(&leaves, &arrays)
     });
     let constants = (0..).zip(&def.constructors);
@@ -250,7 +246,7 @@ fn group_cells(program: &Program, group: &Group, span: Span) -> Lowering<Vec<(Da
             }
         }
         own_references.extend(view.constructors.iter().map(|fields| {
-            let leaves: Vec<Leaf> = fields.iter().flat_map(|field| &field.leaves).copied().collect();
+            let leaves: Vec<Leaf> = fields.iter().flat_map(|field| &field.leaves).cloned().collect();
             references(&leaves, &view.arrays)
         }));
         view.first = first as u32;
@@ -286,7 +282,14 @@ fn references(leaves: &[Leaf], arrays: &[Elements]) -> Vec<Reference> {
     let mut found = Vec::new();
     for (at, leaf) in leaves.iter().enumerate() {
         match leaf.refers {
-            Refers::Own => found.push(Reference::Cell(leaf.column)),
+            Refers::Own => {
+                let cell = Reference::Cell(leaf.column);
+                found.push(leaf.sums.iter().rev().fold(cell, |inside, sum| Reference::Under {
+                    tag: sum.tag,
+                    number: sum.number,
+                    within: vec![inside],
+                }));
+            }
             Refers::Begin(array) => {
                 let (Some(end), Some(elements)) = (leaves.get(at + 1), arrays.get(array)) else {
                     continue;
@@ -305,6 +308,28 @@ fn references(leaves: &[Leaf], arrays: &[Elements]) -> Vec<Reference> {
         }
     }
     found
+}
+
+/// Scalars in their columns.
+fn placed(found: Vec<Found>, column: &mut dyn FnMut(usize, ScalarType) -> u32) -> Vec<Leaf> {
+    let mut leaves: Vec<Leaf> = Vec::with_capacity(found.len());
+    for (at, scalar) in found.into_iter().enumerate() {
+        let sums = scalar.sums.iter().filter_map(|(tag, number)| {
+            Some(InSum {
+                back: at - tag,
+                tag: leaves.get(*tag)?.column,
+                number: *number,
+            })
+        });
+        let sums = sums.collect();
+        leaves.push(Leaf {
+            column: column(at, scalar.ty),
+            ty: scalar.ty,
+            refers: scalar.refers,
+            sums,
+        });
+    }
+    leaves
 }
 
 /// A column of a type that the constructor does not use yet.
@@ -332,6 +357,24 @@ struct FieldWalk<'a> {
     arrays: Vec<FoundArray>,
 }
 
+/// A scalar of a field.
+struct Found {
+    ty: ScalarType,
+    refers: Refers,
+    /// The tags of the sums around a reference, by their places, and the constructors.
+    sums: Vec<(usize, u32)>,
+}
+
+impl Found {
+    fn new(ty: ScalarType, refers: Refers) -> Found {
+        Found {
+            ty,
+            refers,
+            sums: Vec::new(),
+        }
+    }
+}
+
 #[derive(Default)]
 struct FoundArray {
     leaves: Vec<Leaf>,
@@ -341,11 +384,11 @@ struct FoundArray {
 
 impl FieldWalk<'_> {
     /// The scalars of a type, in the order of its walk.
-    fn scalars(&mut self, ty: &Type, found: &mut Vec<(ScalarType, Refers)>) -> Lowering<()> {
+    fn scalars(&mut self, ty: &Type, found: &mut Vec<Found>) -> Lowering<()> {
         match ty {
-            Type::Scalar(scalar) => found.push((*scalar, Refers::Nothing)),
+            Type::Scalar(scalar) => found.push(Found::new(*scalar, Refers::Nothing)),
             Type::Vector(width, scalar) => {
-                found.extend((0..*width).map(|_| (*scalar, Refers::Nothing)));
+                found.extend((0..*width).map(|_| Found::new(*scalar, Refers::Nothing)));
             }
             Type::Tuple(parts) => {
                 for part in parts {
@@ -357,29 +400,35 @@ impl FieldWalk<'_> {
                 self.arrays.push(FoundArray::default());
                 let mut inside = Vec::new();
                 self.scalars(element, &mut inside)?;
-                let inside = (0u32..).zip(inside);
-                let leaves = inside.map(|(column, (ty, refers))| Leaf { column, ty, refers });
+                let leaves = placed(inside, &mut |at, _| at as u32);
                 let size = match dim {
                     Dim::Size(size) => size.as_constant(),
                     Dim::Jagged => None,
                 };
                 if let Some(found) = self.arrays.get_mut(array) {
-                    found.leaves = leaves.collect();
+                    found.leaves = leaves;
                     found.size = size.and_then(|size| u32::try_from(size).ok()).unwrap_or(0);
                 }
-                found.push((ScalarType::I64, Refers::Begin(array)));
-                found.push((ScalarType::I64, Refers::End(array)));
+                found.push(Found::new(ScalarType::I64, Refers::Begin(array)));
+                found.push(Found::new(ScalarType::I64, Refers::End(array)));
             }
-            Type::Data(id) if *id == self.own => found.push((ScalarType::I64, Refers::Own)),
+            Type::Data(id) if *id == self.own => found.push(Found::new(ScalarType::I64, Refers::Own)),
             Type::Data(id) if is_recursive(self.program, *id) => {
-                found.push((ScalarType::I64, Refers::Other(*id)));
+                found.push(Found::new(ScalarType::I64, Refers::Other(*id)));
             }
             Type::Data(id) | Type::Node(id) => {
-                found.push((TAG, Refers::Nothing));
-                for constructor in &data_def(self.program, *id, self.span)?.constructors {
+                let tag = found.len();
+                found.push(Found::new(TAG, Refers::Nothing));
+                let constructors = &data_def(self.program, *id, self.span)?.constructors;
+                for (number, constructor) in (0u32..).zip(constructors) {
+                    let first = found.len();
                     for field in &constructor.fields {
                         self.scalars(field, found)?;
                     }
+                    let inside = found.iter_mut().skip(first);
+                    inside
+                        .filter(|scalar| scalar.refers == Refers::Own)
+                        .for_each(|scalar| scalar.sums.insert(0, (tag, number)));
                 }
             }
         }

@@ -21,9 +21,9 @@
 mod groups;
 mod outside;
 
-use crate::cells::with_positions;
 use crate::error::{Lowering, bug};
 use almach_base::{Name, Span};
+use almach_core::groups::node_references;
 use almach_core::typing::TypeError;
 use almach_core::{
     Arm, Atom, Body, Builder, ConstructorDef, DataDef, DataId, Dim, Exp, FunId, Function, Lambda, Op,
@@ -31,7 +31,6 @@ use almach_core::{
 };
 use almach_imp::interface::{Entry, Shape, Tables};
 use almach_prim::{Annotation, Prim};
-use almach_value::{NodeReferences, References};
 use groups::Member;
 pub(crate) use groups::{Group, Way};
 pub(crate) use outside::cross_outside;
@@ -154,7 +153,7 @@ fn with_data(shape: Shape, cross: &Cross, program: &Program) -> Shape {
     match (cross, shape) {
         (Cross::Datum { data, node }, Shape::Tuple(parts)) => {
             let parts = all(parts, &[Cross::Plain, Cross::Array(node.clone())]);
-            let references = Arc::new(node_references(program, *data));
+            let references = Arc::new(node_references(&program.data, *data));
             Shape::Datum(Box::new(Shape::Tuple(parts)), Tables::One(references))
         }
         (Cross::Member { of, node }, Shape::Tuple(parts)) => {
@@ -178,38 +177,6 @@ fn with_data(shape: Shape, cross: &Cross, program: &Program) -> Shape {
         }
         (_, shape) => shape,
     }
-}
-
-/// Which fields of a recursive type refer to nodes of the same table.
-fn node_references(program: &Program, data: DataId) -> NodeReferences {
-    fn within(ty: &Type, data: DataId) -> References {
-        match ty {
-            Type::Data(id) if *id == data => References::Position,
-            Type::Scalar(_) | Type::Vector(..) | Type::Data(_) | Type::Node(_) => References::None,
-            Type::Tuple(parts) => {
-                let parts: Vec<References> = parts.iter().map(|part| within(part, data)).collect();
-                match parts.iter().all(References::is_none) {
-                    true => References::None,
-                    false => References::Tuple(parts),
-                }
-            }
-            Type::Array(_, element) => match within(element, data) {
-                References::None => References::None,
-                inside => References::Array(Box::new(inside)),
-            },
-        }
-    }
-    let constructors = program.data.get(data.0 as usize).map(|def| &def.constructors);
-    let constructors = constructors.into_iter().flatten();
-    constructors
-        .map(|constructor| {
-            constructor
-                .fields
-                .iter()
-                .map(|field| within(field, data))
-                .collect()
-        })
-        .collect()
 }
 
 impl Cross {
@@ -300,6 +267,7 @@ impl Crosser {
                     name: Name::from(format!("{}_crossing_{}", def.name, data.len())),
                     recursive: Recursive::No,
                     constructors,
+                    parts: Vec::new(),
                 });
                 let twin = DataId(data.len() as u32 - 1);
                 Cross::Sum { twin, fields }
@@ -567,7 +535,10 @@ fn fields_of(def: &DataDef, ty: &Type, constructor: u32) -> Vec<Type> {
         .get(constructor as usize)
         .map_or(&[][..], |constructor| constructor.fields.as_slice());
     match ty {
-        Type::Node(id) => fields.iter().map(|field| with_positions(field, *id)).collect(),
+        Type::Node(id) => fields
+            .iter()
+            .map(|field| def.with_positions(*id, field))
+            .collect(),
         _ => fields.to_vec(),
     }
 }

@@ -20,6 +20,17 @@
 //! }
 //! ```
 //!
+//! A loop inside of others that asks for the first iteration of all of them does so only where all of those are in their first one, which is
+//! asked before it:
+//!
+//! ```text
+//! for i < n {                                for i < n {
+//!   simd for l < 8 {                           if 8 * i == 0 { … as it was … } else {
+//!     if 8 * i + l == 0 { … } else { B } ~~>     simd for l < 8 { B }
+//!   }                                          }
+//! }                                          }
+//! ```
+//!
 //! A condition is a disjunction of what is the same in all iterations, and of comparisons that hold in the first or the last one
 //! alone; or the conjunction of their opposites, with the branches exchanged. This is what a stencil looks like whose border
 //! is handled by an `if`: a loop without one can run on lanes, and no bounds are asked for again. (The thesis has the user write
@@ -50,6 +61,7 @@ pub(crate) fn edges(proc: &mut Proc) -> Proofs {
     let mut splitter = Splitter {
         defined: HashMap::new(),
         changing: HashSet::new(),
+        counters: HashSet::new(),
         copies: 0,
         proofs: Proofs::AsBefore,
     };
@@ -63,6 +75,8 @@ struct Splitter {
     defined: HashMap<Name, Index>,
     /// Scalars that are assigned somewhere.
     changing: HashSet<Name>,
+    /// Indices of loops.
+    counters: HashSet<Name>,
     /// Copies so far, for names.
     copies: usize,
     proofs: Proofs,
@@ -101,8 +115,11 @@ impl Splitter {
             {
                 self.defined.insert(name.clone(), index);
             }
+            if let Stmt::For { index, .. } = &stmt {
+                self.counters.insert(index.clone());
+            }
             stmt.blocks_mut().into_iter().for_each(|inner| self.block(inner));
-            match self.split(&stmt) {
+            match self.split(&stmt).or_else(|| self.first_of_all(&stmt)) {
                 Some(split) => result.push(split),
                 None => result.push(stmt),
             }
@@ -169,6 +186,71 @@ impl Splitter {
             then: vec![all],
             otherwise: apart,
         })
+    }
+
+    /// An innermost loop that asks for the first iteration of itself and those around: asked before it, and not in it.
+    fn first_of_all(&mut self, stmt: &Stmt) -> Option<Stmt> {
+        let Stmt::For {
+            index,
+            count,
+            mode: mode @ (LoopMode::Seq | LoopMode::Simd),
+            body,
+            ..
+        } = stmt
+        else {
+            return None;
+        };
+        let loops = |stmt: &Stmt| matches!(stmt, Stmt::For { .. } | Stmt::While { .. });
+        if statements(body) > MOST_CLAMPED || any(body, &loops) {
+            return None;
+        }
+        let mut others = None;
+        let mut rest = body.clone();
+        self.without_first(&mut rest, index, &mut others);
+        let first = Expr::binary(BinOp::Eq, Expr::Index(others?), Expr::int(0));
+        Some(Stmt::If {
+            condition: first,
+            then: vec![self.counted(index, &Index::zero(), count.clone(), *mode, body)],
+            otherwise: vec![self.counted(index, &Index::zero(), count.clone(), *mode, &rest)],
+        })
+    }
+
+    /// Takes out the branches of a body that only the first iteration of all loops takes; what is zero there, apart from the index.
+    fn without_first(&self, stmts: &mut Vec<Stmt>, index: &Name, others: &mut Option<Index>) {
+        let mut result = Vec::with_capacity(stmts.len());
+        for mut stmt in std::mem::take(stmts) {
+            if let Stmt::If {
+                condition: Expr::Binary(BinOp::Eq, a, b),
+                otherwise,
+                ..
+            } = &mut stmt
+                && let (Some(a), Some(b)) = (self.number(a), self.number(b))
+                && let Some(zero) = self.zero_in_first(a - b, index)
+                && others.as_ref().is_none_or(|known| *known == zero)
+            {
+                *others = Some(zero);
+                self.without_first(otherwise, index, others);
+                result.append(otherwise);
+                continue;
+            }
+            for inner in stmt.blocks_mut() {
+                self.without_first(inner, index, others);
+            }
+            result.push(stmt);
+        }
+        *stmts = result;
+    }
+
+    /// `e` of `e + i`, where that is a sum of multiples of the indices of other loops, and so never negative.
+    fn zero_in_first(&self, sum: Index, index: &Name) -> Option<Index> {
+        let others = sum - Index::var(index.clone());
+        let is_counted = others.terms().iter().all(|(_, coefficient)| *coefficient > 0)
+            && others.constant_term() == 0
+            && !others.has_quotients()
+            && others
+                .free_vars()
+                .all(|name| name != index && self.counters.contains(name));
+        (is_counted && !others.is_zero()).then_some(others)
     }
 
     /// The parts of a loop, where the first branch of its body is about its edges.
@@ -263,6 +345,12 @@ impl Splitter {
         replace(&mut body, index, at);
         body
     }
+}
+
+fn any(stmts: &[Stmt], holds: &impl Fn(&Stmt) -> bool) -> bool {
+    stmts
+        .iter()
+        .any(|stmt| holds(stmt) || stmt.blocks().into_iter().any(|inner| any(inner, holds)))
 }
 
 pub(crate) fn statements(stmts: &[Stmt]) -> usize {

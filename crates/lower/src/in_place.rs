@@ -28,7 +28,7 @@
 use crate::buffers::{changes_hands, mentions, renamed, renamed_expr, writes};
 use crate::tidy::Reads;
 use almach_base::Name;
-use almach_imp::{Argument, Expr, Index, Proc, Stmt};
+use almach_imp::{Expr, Index, Proc, Stmt, Touched};
 use std::collections::HashMap;
 
 pub(crate) fn in_place(proc: &mut Proc) {
@@ -169,7 +169,7 @@ fn under_one_test(first: &Stmt, second: &Stmt) -> Option<Stmt> {
         _ => None,
     };
     let ((test, mut then), (same, more)) = (tested(first)?, tested(second)?);
-    if test != same || then.iter().any(|stmt| assigns(stmt, &test)) {
+    if test != same || Touched::of(&then).assigned.contains(&test) {
         return None;
     }
     then.extend(more);
@@ -178,22 +178,6 @@ fn under_one_test(first: &Stmt, second: &Stmt) -> Option<Stmt> {
         then,
         otherwise: Vec::new(),
     })
-}
-
-/// Whether a statement may change a variable.
-fn assigns(stmt: &Stmt, var: &Name) -> bool {
-    let here = match stmt {
-        Stmt::Assign { name, .. } => name == var,
-        Stmt::Call { arguments, .. } | Stmt::Foreign { arguments, .. } => arguments
-            .iter()
-            .any(|argument| matches!(argument, Argument::Out(name) if name == var)),
-        Stmt::Reserve { .. } | Stmt::Atomic { .. } | Stmt::Await { .. } => true,
-        _ => false,
-    };
-    here || stmt
-        .blocks()
-        .into_iter()
-        .any(|block| block.iter().any(|stmt| assigns(stmt, var)))
 }
 
 /// `buffer t; alloc t; …t…; copy d = t; free t` becomes `…d…`, where nothing else happens to `d` meanwhile.
@@ -369,10 +353,32 @@ fn makes_cell(stmts: &[&Stmt], state: &Name, next: &Name, place: &Index) -> bool
         }
         _ => false,
     };
-    stores
-        && reads
-            .iter()
-            .all(|stmt| matches!(stmt, Stmt::Let { value, .. } if reads_here(value)))
+    stores && reads.iter().all(|stmt| only_reads(stmt, state, next, place))
+}
+
+/// Whether a statement computes scalars, from nothing of both but `state` at this place.
+fn only_reads(stmt: &Stmt, state: &Name, next: &Name, place: &Index) -> bool {
+    let reads_here = |value: &Expr| only_at(value, state, place) && !loads(value, next);
+    match stmt {
+        Stmt::Let { value, .. }
+        | Stmt::Assign { value, .. }
+        | Stmt::Var {
+            value: Some(value), ..
+        } => reads_here(value),
+        Stmt::If {
+            condition,
+            then,
+            otherwise,
+        } => {
+            let mut inside = touching(then, state, next);
+            inside.extend(touching(otherwise, state, next));
+            reads_here(condition)
+                && inside
+                    .into_iter()
+                    .all(|stmt| only_reads(stmt, state, next, place))
+        }
+        _ => false,
+    }
 }
 
 fn loads(expr: &Expr, buffer: &Name) -> bool {
@@ -531,8 +537,24 @@ mod tests {
     }
 
     #[test]
+    fn also_where_a_branch_looks_at_the_cell() {
+        let text = rewritten(&format!(
+            "{HEAD} for i < n {{
+               simd for l < n {{
+                 var r: i64
+                 if xs[l] < 0i64 {{ r = i }} else {{ r = state[l] }}
+                 next[l] = r
+               }}
+               swap state, next
+             }} {TAIL}"
+        ));
+        assert!(!text.contains("swap") && text.contains("state[l] = r"), "{text}");
+    }
+
+    #[test]
     fn not_where_a_neighbour_is_looked_at() {
         for made in [
+            "for l < n { var r: i64 if xs[l] < 0i64 { r = state[0] } else { r = 1i64 } next[l] = r }",
             "for l < n { next[l] = state[0] + 1i64 }",
             "for l < n { for k < n { next[l] = state[l] + 1i64 } }",
             "for l < n { next[l] = 1i64 let y: i64 = state[l] next[l] = y }",

@@ -5,6 +5,7 @@
 mod borrow;
 mod buffers;
 mod cells;
+mod constant_tables;
 mod crossing;
 mod edges;
 mod error;
@@ -13,12 +14,14 @@ mod forward;
 mod hand_over;
 mod in_place;
 mod in_turn;
+mod looked;
 mod memory;
 mod moves;
 mod names_once;
 mod near_use;
 mod proofs;
 mod rename;
+mod rotations;
 mod scalars;
 mod slots;
 mod stage1;
@@ -153,6 +156,7 @@ fn lower_entries(program: &Program, names: &[&str]) -> Lowering<Lowered> {
     }
     in_turn::in_turn(&mut procs);
     let stores = with_stores(&all_cells, &mut procs, &interfaces)?;
+    procs.iter_mut().for_each(constant_tables::constant_tables);
     proofs::simplify(&mut procs, &interfaces);
     let mut again = edges::Proofs::AsBefore;
     for proc in &mut procs {
@@ -160,6 +164,7 @@ fn lower_entries(program: &Program, names: &[&str]) -> Lowering<Lowered> {
         in_place::in_place(proc);
         // What was copied from and to may be of no use now.
         tidy::tidy(proc);
+        rotations::rotations(proc);
         forward::forward(proc);
         if edges::edges(proc) == edges::Proofs::Again {
             again = edges::Proofs::Again;

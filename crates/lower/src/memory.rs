@@ -42,6 +42,10 @@ pub(crate) struct Plan {
     results: Vec<(usize, usize, Var)>,
     /// Concatenations whose parts are built in place.
     concats: HashSet<Var>,
+    /// Arrays of loops whose blocks take turns: the block of each leaf, under the name it has in an iteration.
+    carried: HashMap<Var, Vec<Var>>,
+    /// Arrays that are made in such a block.
+    in_turn: HashSet<Var>,
 }
 
 #[derive(Clone, Debug)]
@@ -109,6 +113,16 @@ impl Plan {
     /// Values of the function that are blocks: which value, which leaf of it, which block.
     pub(crate) fn results(&self) -> &[(usize, usize, Var)] {
         &self.results
+    }
+
+    /// The blocks of an array that a loop carries, one per leaf, under the names that places in an iteration have for them.
+    pub(crate) fn carried(&self, param: &Var) -> &[Var] {
+        self.carried.get(param).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether an array is in a block that takes turns with others: it is made there, and the block changes hands.
+    pub(crate) fn takes_turns(&self, var: &Var) -> bool {
+        self.in_turn.contains(var)
     }
 
     pub(crate) fn is_built_in_place(&self, concat: &Var) -> bool {
@@ -519,10 +533,13 @@ impl Follow<'_> {
                 }
             }
         }
+        plan.carried = self.carried(&followed);
+        let in_turn: HashSet<&Var> = plan.carried.values().flatten().collect();
         let rows = self.rows();
         for (var, storage) in &self.memory.storage {
             let leaves = self.index.leaves(var);
-            if !self.index.types.get(var).is_some_and(is_plain_array) {
+            let is_plain = self.index.types.get(var).is_some_and(is_plain_array);
+            if !is_plain || plan.carried.contains_key(var) {
                 continue;
             }
             let places: Vec<Option<Place>> = leaves
@@ -533,10 +550,15 @@ impl Follow<'_> {
                     let home = storage.home()?;
                     match self.counters.mentioned_by(home) {
                         true => self.row(at, leaf, home, &rows),
-                        false => self.place(leaf, home, &followed),
+                        false => self.place(leaf, home, &followed, &in_turn),
                     }
                 })
                 .collect();
+            let takes_turns =
+                |place: &Place| matches!(place, Place::Cells { block, .. } if in_turn.contains(block));
+            if places.iter().flatten().any(takes_turns) {
+                plan.in_turn.insert(var.clone());
+            }
             if places.iter().any(Option::is_some) {
                 plan.homes.insert(var.clone(), places);
             }
@@ -555,17 +577,16 @@ impl Follow<'_> {
         plan
     }
 
-    /// The classes in the order of the first value that each holds: that does not depend on how allocations came to where they
-    /// are, nor on how sizes are written.
+    /// The classes in the order of the first value, or component of one, that each holds: that does not depend on how allocations
+    /// came to where they are, nor on how sizes are written.
     fn classes_by_use(&self) -> Vec<usize> {
         let mut first: HashMap<usize, usize> = HashMap::new();
-        for (at, info) in self.index.stmts.iter().enumerate() {
-            for value in &info.stmt.pattern.values {
-                let storage = self.memory.storage.get(&value.var).into_iter().flatten();
-                for home in storage.filter_map(|storage| storage.home()) {
-                    if let Some(class) = self.class_of.get(&home.block) {
-                        first.entry(*class).or_insert(at);
-                    }
+        for value in self.index.stmts.iter().flat_map(|info| &info.stmt.pattern.values) {
+            let storage = self.memory.storage.get(&value.var).into_iter().flatten();
+            for home in storage.filter_map(|storage| storage.home()) {
+                if let Some(class) = self.class_of.get(&home.block) {
+                    let next = first.len();
+                    first.entry(*class).or_insert(next);
                 }
             }
         }
@@ -644,9 +665,72 @@ impl Follow<'_> {
         a == b || same_class().unwrap_or(false)
     }
 
-    /// Cells of a followed block.
-    fn place(&self, leaf: &Leaf, home: &Home, followed: &HashMap<usize, Var>) -> Option<Place> {
-        let block = followed.get(self.class_of.get(&home.block)?)?;
+    /// The arrays of loops that carry several blocks, which take turns: inside, each is a block like any other.
+    fn carried(&self, followed: &HashMap<usize, Var>) -> HashMap<Var, Vec<Var>> {
+        let mut carried = HashMap::new();
+        for info in &self.index.stmts {
+            let Exp::Loop(looped) = &info.stmt.exp else {
+                continue;
+            };
+            let head = key(info.stmt).and_then(|key| self.memory.heads.get(key));
+            let inside: HashSet<&Var> = head
+                .into_iter()
+                .flat_map(|head| &head.items)
+                .filter_map(|item| item.inside.as_ref())
+                .collect();
+            if !looped.context.is_empty() {
+                continue;
+            }
+            for (param, _) in &looped.params {
+                if is_plain_array(&param.ty)
+                    && let Some(blocks) = self.blocks_in_turn(&param.var, &inside, followed)
+                {
+                    carried.insert(param.var.clone(), blocks);
+                }
+            }
+        }
+        carried
+    }
+
+    /// The blocks of an array that a loop carries, where all of them are the loop's and filled by it.
+    fn blocks_in_turn(
+        &self,
+        param: &Var,
+        inside: &HashSet<&Var>,
+        followed: &HashMap<usize, Var>,
+    ) -> Option<Vec<Var>> {
+        let storage = self.memory.storage.get(param)?;
+        let leaves = self.index.leaves(param);
+        let blocks = leaves.iter().zip(storage).map(|(leaf, storage)| {
+            let home = storage.home()?;
+            let class = self.class_of.get(&home.block)?;
+            let whole = Home {
+                block: home.block.clone(),
+                lmad: Lmad::row_major(Size::zero(), &leaf.shape()),
+            };
+            let is_small = leaf.cells().as_constant().is_some_and(|cells| cells < SMALL);
+            let good = inside.contains(&home.block)
+                && !followed.contains_key(class)
+                && self.classes.get(*class).is_some_and(|class| !class.left_out)
+                && self.index.same_home(&whole, home)
+                && !is_small;
+            good.then(|| home.block.clone())
+        });
+        blocks.collect()
+    }
+
+    /// Cells of a followed block, or of one that takes turns with others.
+    fn place(
+        &self,
+        leaf: &Leaf,
+        home: &Home,
+        followed: &HashMap<usize, Var>,
+        in_turn: &HashSet<&Var>,
+    ) -> Option<Place> {
+        let block = match in_turn.get(&home.block) {
+            Some(block) => *block,
+            None => followed.get(self.class_of.get(&home.block)?)?,
+        };
         let lmad = self.index.normalised(&home.lmad);
         let whole = self
             .index

@@ -110,6 +110,8 @@ pub(crate) struct Translator<'a> {
     values: HashMap<Var, Phrase>,
     /// What the rows of variables are in, for those that have some.
     pools: HashMap<Var, (Vec<Pool>, Packed)>,
+    /// How many elements rows have: never fewer than none.
+    row_sizes: HashSet<Name>,
     items: Vec<Item>,
     /// Results that types mention, waiting to be computed.
     late_sizes: Vec<(Var, Phrase)>,
@@ -161,6 +163,7 @@ pub(crate) fn translate(
             env: Env::new(),
             values: HashMap::new(),
             pools: HashMap::new(),
+            row_sizes: HashSet::new(),
             items: Vec::new(),
             late_sizes: Vec::new(),
             next_name: 0,

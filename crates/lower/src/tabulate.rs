@@ -113,10 +113,12 @@ fn place(stmts: &mut [Stmt], at: Span) {
 
 /// How many references stand outside of arrays.
 fn direct(references: &[Reference]) -> usize {
-    let cells = references
-        .iter()
-        .filter(|reference| matches!(reference, Reference::Cell(_)));
-    cells.count()
+    let counts = references.iter().map(|reference| match reference {
+        Reference::Cell(_) => 1,
+        Reference::Under { within, .. } => direct(within),
+        Reference::Rows { .. } => 0,
+    });
+    counts.sum()
 }
 
 /// Pushes what a cell refers to, the last first.
@@ -138,7 +140,7 @@ fn copy_columns(cells: &Cells, first: usize) -> String {
     let mut writer = Writer::of("copy", OwnCopies::LookedUp);
     for (tag, fields) in cells.constructors.iter().enumerate() {
         let leaves = fields.iter().skip(first).flat_map(|field| &field.leaves);
-        let leaves: Vec<Leaf> = leaves.copied().collect();
+        let leaves: Vec<Leaf> = leaves.cloned().collect();
         if leaves.is_empty() {
             continue;
         }
@@ -196,6 +198,13 @@ impl Writer {
                     let column = column_name(store, *column);
                     self.line(format!("stack[depth] = {column}[{row}] depth = depth + 1i64"));
                 }
+                Reference::Under { tag, number, within } => {
+                    let tag = column_name(store, *tag);
+                    self.line(format!("if {tag}[{row}] == {number}u32 {{"));
+                    // What is counted here is not counted again inside.
+                    self.push(store, row, within, here - direct(within));
+                    self.line("}");
+                }
                 Reference::Rows {
                     begin,
                     end,
@@ -234,7 +243,7 @@ impl Writer {
             let column = column_name(store, leaf.column);
             match leaf.refers {
                 Refers::Own => match self.own {
-                    OwnCopies::LookedUp => self.look_up(&column, old, new),
+                    OwnCopies::LookedUp => self.look_up_where_there(store, leaf, (old, new)),
                     OwnCopies::Behind => self.line(format!("{column}[{new}] = behind")),
                 },
                 Refers::Begin(array) => match (rest.next(), cells.arrays.get(array)) {
@@ -254,6 +263,23 @@ impl Writer {
                 }
             }
         }
+    }
+
+    /// The copy of the cell that a column refers to, if it does: its sums must have the constructors that hold it.
+    fn look_up_where_there(&mut self, store: &Name, leaf: &Leaf, (old, new): (&str, &str)) {
+        let column = column_name(store, leaf.column);
+        let tests = leaf.sums.iter().map(|sum| {
+            let tag = column_name(store, sum.tag);
+            format!("({tag}[{old}] == {}u32)", sum.number)
+        });
+        let Some(test) = tests.reduce(|all, test| format!("({all} & {test})")) else {
+            return self.look_up(&column, old, new);
+        };
+        self.line(format!("if {test} {{"));
+        self.look_up(&column, old, new);
+        self.line("} else {");
+        self.line(format!("{column}[{new}] = {column}[{old}]"));
+        self.line("}");
     }
 
     /// The copy of the cell that a column refers to.

@@ -36,10 +36,23 @@ pub(crate) struct Reads {
     pub(crate) names: HashSet<Name>,
     /// The same, by where each is used first.
     pub(crate) in_order: Vec<Name>,
+    /// The one that is asked for, where it is only one.
+    only: Option<Name>,
 }
 
 impl Reads {
-    fn insert(&mut self, name: &Name) {
+    /// Finds out about one name alone.
+    pub(crate) fn only(name: &Name) -> Reads {
+        Reads {
+            only: Some(name.clone()),
+            ..Reads::default()
+        }
+    }
+
+    pub(crate) fn insert(&mut self, name: &Name) {
+        if self.only.as_ref().is_some_and(|only| only != name) {
+            return;
+        }
         if self.names.insert(name.clone()) {
             self.in_order.push(name.clone());
         }

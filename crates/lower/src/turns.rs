@@ -20,7 +20,7 @@ mod roles;
 
 use crate::buffers::mentions;
 use crate::in_place::allocated;
-use crate::tidy::Reads;
+use crate::looked::Looked;
 use almach_base::Name;
 use almach_imp::{Index, Proc, Stmt};
 use roles::Roles;
@@ -35,14 +35,15 @@ pub(crate) fn turns(proc: &mut Proc) {
     if copied.is_empty() || swapped.is_empty() {
         return;
     }
+    let looked = Looked::at(&proc.body);
     let is_turn = |(state, next): &(Name, Name)| {
         let same = sizes
             .get(state)
             .is_some_and(|size| size.is_some() && Some(size) == sizes.get(next));
-        same && swapped.contains(&(state.clone(), next.clone())) && is_only_written(&proc.body, next, state)
+        same && swapped.contains(&(state.clone(), next.clone())) && looked.is_only_written(next, state)
     };
     // Before any of them takes another's place.
-    let roles = Roles::of(&proc.body, &swapped, &copied, &sizes);
+    let roles = Roles::of(&looked, &swapped, &copied, &sizes);
     let pairs: Vec<(Name, Name)> = copied.iter().filter(|pair| is_turn(pair)).cloned().collect();
     for (state, next) in pairs {
         if let Some(Some(size)) = sizes.get(&state) {
@@ -90,25 +91,6 @@ impl Found {
             stmt.blocks().into_iter().for_each(|block| self.block(block));
         }
     }
-}
-
-/// Whether nobody looks at what is in a buffer, but for swapping it with another one.
-pub(crate) fn is_only_written(stmts: &[Stmt], buffer: &Name, other: &Name) -> bool {
-    stmts.iter().all(|stmt| {
-        let here = match stmt {
-            Stmt::Swap(a, b) => (a != buffer || b == other) && (b != buffer || a == other),
-            Stmt::Shrink { buffer: shrunk, .. } => shrunk != buffer,
-            _ => {
-                let mut reads = Reads::default();
-                reads.stmt(stmt);
-                !reads.names.contains(buffer)
-            }
-        };
-        here && stmt
-            .blocks()
-            .into_iter()
-            .all(|block| is_only_written(block, buffer, other))
-    })
 }
 
 struct Turn<'a> {

@@ -13,6 +13,7 @@
 
 use crate::buffers::mentions;
 use crate::in_place::allocated;
+use crate::rotations::is_same_number;
 use crate::slots::{Slots, frees};
 use crate::tidy::tidy;
 use almach_base::Name;
@@ -111,7 +112,10 @@ impl Wholes {
             && from != to
             && to_index.is_zero()
             && from_index.is_zero()
-            && self.known(count) == cells;
+            && (self.known(count) == cells || {
+                let between = (at + 1..copied).flat_map(|at| slots.get(at));
+                is_same_number(size, count, &between.collect::<Vec<_>>())
+            });
         let declared = slots.before(from, copied).any(|at| {
             let mut stmts = slots.get(at).iter();
             stmts.any(|stmt| matches!(stmt, Stmt::Buffer { name, space: Space::Host, .. } if name == from))

@@ -137,17 +137,19 @@ fn hoisting_of_section_6_4() {
     use almach_dpia::{check_program, parse_program};
     let before = include_str!("golden/hoisting_before.dpia");
     let after = include_str!("golden/hoisting_after.dpia");
-    let block = |count: i64| Block {
-        scalars: (0..count)
-            .map(|at| (vec![Step::At(at)], Scalar::F32((at % 5) as f32)))
-            .collect(),
+    let filled = |count: i64| {
+        let mut block = Block::default();
+        for at in 0..count {
+            block.set(&[Step::At(at)], Scalar::F32((at % 5) as f32)).unwrap();
+        }
+        block
     };
     let results: Vec<_> = [before, after]
         .into_iter()
         .map(|text| {
             let checked =
                 check_program(parse_program(text).unwrap()).unwrap_or_else(|error| panic!("{error}"));
-            run(&checked, "dots", &[3], &[block(24), block(24)]).unwrap_or_else(|error| panic!("{error}"))
+            run(&checked, "dots", &[3], &[filled(24), filled(24)]).unwrap_or_else(|error| panic!("{error}"))
         })
         .collect();
     assert_eq!(results[0], results[1]);

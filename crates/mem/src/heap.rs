@@ -445,17 +445,39 @@ impl<'p> Run<'p> {
         let item = keep(value, &param.ty, Some(guard));
         let there = self.in_place(stmt)?;
         let storage = self.storage(&param.var);
-        let moves = matches!(&stmt.exp, Exp::Update { .. } | Exp::Op(_))
-            && !copy_points(stmt, &self.program.memory, self.env).is_empty();
+        let copied = match &stmt.exp {
+            Exp::Update { .. } | Exp::Op(_) => self.copied_cells(stmt)?,
+            _ => HashSet::new(),
+        };
         let item = self.with_places(item, &mut storage.iter(), &mut |run, place, kept| {
-            let written = run.write(&place, &kept.array, &there)?;
-            if moves {
-                run.account.copied += written;
-            }
+            run.write(&place, &kept.array, &there)?;
+            let cells = place.cells().into_iter().map(|cell| (place.block, cell as usize));
+            let moved = cells.filter(|cell| copied.contains(cell) && !there.contains(cell));
+            run.account.copied += moved.count() as u64;
             Ok(Stored::Placed(place))
         })?;
         self.vars.insert(param.var.clone(), item);
         Ok(())
+    }
+
+    /// Cells to which a statement moves what is in other cells. What is computed where it is read is moved by nobody.
+    fn copied_cells(&mut self, stmt: &Stmt) -> Ran<HashSet<(usize, usize)>> {
+        let mut copied = HashSet::new();
+        for point in copy_points(stmt, &self.program.memory, self.env) {
+            let to = self.place(&point.to)?;
+            let item = self.atom(&point.source)?;
+            let mut stored = Vec::new();
+            item.for_each_leaf(&mut |leaf| stored.push(leaf.clone()));
+            let cells = to.cells().into_iter().map(|cell| (to.block, cell as usize));
+            match stored.get(point.leaf) {
+                Some(Stored::Placed(from)) if from.same(&to) => {}
+                Some(Stored::Placed(_)) => copied.extend(cells),
+                Some(Stored::Kept(_)) | None => cells.for_each(|cell| {
+                    copied.remove(&cell);
+                }),
+            }
+        }
+        Ok(copied)
     }
 
     /// Cells that a statement need not write, since what goes there is there.

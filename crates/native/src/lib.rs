@@ -14,5 +14,5 @@ mod raw;
 mod toolchain;
 
 pub use kernel_text::kernel_text;
-pub use library::{Account, Argument, KernelTime, Library, Output};
+pub use library::{Account, Argument, Idle, KernelTime, Library, Output};
 pub use toolchain::{Compiled, Origin, Toolchain};

@@ -57,6 +57,16 @@ pub struct Account {
     pub copied: i64,
 }
 
+/// How long threads worked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Idle {
+    /// Nanoseconds in which there were several.
+    pub together: i64,
+    /// Of these, those in which the idlest had something to do.
+    pub least: i64,
+    pub threads: i64,
+}
+
 type Native<T> = Result<T, Box<Diagnostic>>;
 
 impl Library {
@@ -120,6 +130,16 @@ impl Library {
             allocations,
             peak,
             copied,
+        })
+    }
+
+    /// How long threads worked so far; none where the library was not made to count, or never had several.
+    pub fn idle(&self) -> Option<Idle> {
+        let [together, least, threads] = self.loaded.idle()?;
+        (threads > 1 && together > 0).then_some(Idle {
+            together,
+            least,
+            threads,
         })
     }
 

@@ -45,6 +45,8 @@ pub struct Loaded {
     failure: Failure,
     /// Of libraries that count what they do to memory.
     account: Option<(Account, SetMaxBytes)>,
+    /// Of those that also count how long threads work.
+    idle: Option<Account>,
     size: Size,
     release: Release,
     /// Last: it is closed after everything else is gone.
@@ -94,6 +96,7 @@ impl Loaded {
                     .get(symbol("account").as_bytes())
                     .and_then(|account| Ok((*account, *library.get(symbol("set_max_bytes").as_bytes())?)))
                     .ok(),
+                idle: library.get(b"almach_idle").map(|found| *found).ok(),
                 size: *library.get(symbol("size").as_bytes()).map_err(say)?,
                 release: *library.get(symbol("release").as_bytes()).map_err(say)?,
                 library,
@@ -163,6 +166,16 @@ impl Loaded {
         let mut numbers = [0; 3];
         // SAFETY: the function writes three numbers.
         unsafe { account(numbers.as_mut_ptr()) };
+        Some(numbers)
+    }
+
+    /// For how many nanoseconds several threads ran side by side, for how many of these the idlest had something to do, and how many there
+    /// were; none where the library does not count, or has no loops on threads.
+    pub fn idle(&self) -> Option<[i64; 3]> {
+        let idle = self.idle?;
+        let mut numbers = [0; 3];
+        // SAFETY: the function writes three numbers.
+        unsafe { idle(numbers.as_mut_ptr()) };
         Some(numbers)
     }
 

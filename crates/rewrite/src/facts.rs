@@ -3,7 +3,7 @@
 use almach_core::build::{Builder, enter_pattern};
 use almach_core::typing::Env;
 use almach_core::visit::{Walk, WalkMut, walk_exp, walk_exp_mut, walk_function_mut};
-use almach_core::{Atom, Body, Exp, FunId, Function, Lambda, LoopForm, Op, Program, Size, Stmt, Type};
+use almach_core::{Atom, Body, Dim, Exp, FunId, Function, Lambda, LoopForm, Op, Program, Size, Stmt, Type};
 use almach_prim::Prim;
 use almach_value::{BinOp, Scalar};
 use std::collections::HashMap;
@@ -99,12 +99,31 @@ impl Facts {
             Exp::Call { function, .. } => self.function(*function).can_fail,
             Exp::Foreign { .. } | Exp::Assert { .. } => true,
             Exp::Op(op) => self.op_can_fail(op),
-            Exp::Index { .. } | Exp::Slice { .. } | Exp::Update { .. } => true,
+            Exp::Index { array, indices } => !self.is_within(array, indices),
+            Exp::Slice { .. } | Exp::Update { .. } => true,
             Exp::Coerce { value, to } => match self.env.atom_type(value) {
                 Ok(from) => !self.env.same_type(&from, to),
                 Err(_) => true,
             },
         }
+    }
+
+    /// Whether indices are numbers below sizes that are numbers.
+    fn is_within(&self, array: &Atom, indices: &[Atom]) -> bool {
+        let Ok(mut ty) = self.env.atom_type(array) else {
+            return false;
+        };
+        indices.iter().all(|index| {
+            let (Type::Array(Dim::Size(size), element), Atom::Const(index)) = (&ty, index) else {
+                return false;
+            };
+            let (size, index) = (size.as_constant(), index.as_integer());
+            let within = size
+                .zip(index)
+                .is_some_and(|(size, index)| (0..i128::from(size)).contains(&index));
+            ty = (**element).clone();
+            within
+        })
     }
 
     fn function(&self, id: FunId) -> FunctionFacts {

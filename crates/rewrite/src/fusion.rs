@@ -16,6 +16,8 @@
 //! | `map f … rs …` | `rs = replicate n c` | `map` over the others, `c` for the element |
 //! | `reduceSeq f e ys` | `ys = map g xs…` | `reduceSeq` of both bodies, over a `zip` where there are several arrays |
 //! | `map`, `reduce` … of `ys` | `ys = gather is xs` | the same of `map (\i -> xs[i]) is`, which the rules above take further |
+//! | `reduce f e ps` | `ps = zip xs ys`, one of them by `map` | the same of a `map` that makes the pairs |
+//! | an element of `ys` | `ys = map g xs…` | `g` of an element of each, where that is little work |
 //! | a slice, `take`, `drop` of `ys` | `ys = map g xs…` | `map` over slices |
 //! | `scan`, `filter` … of `ys` | `ys = map g xs`, `gather is xs` | nothing here: a strategy reads through it (`map@S`, `gather@S`) |
 //! | `map f … ys …` | `ys = scan g e xs`, `filter p xs` | nothing here: a strategy writes through the map (`scan@S`, `filter@S`) |
@@ -30,10 +32,12 @@
 //! Removes: operations between others. Introduces: copies. Guarantees: each function is still applied to the same
 //! elements; a predicate is asked only where it was.
 
+mod elements;
 mod filters;
 mod folds;
 mod gathers;
 mod maps;
+mod pairs;
 mod slices;
 
 use crate::facts::Facts;
@@ -66,6 +70,7 @@ fn fuse_function(function: &mut Function, facts: &mut Facts, supply: &mut Supply
     let uses = UseCounts::of_function(function);
     let mut fuser = Fuser {
         uses,
+        looked_at: HashMap::new(),
         facts,
         supply,
         log,
@@ -82,6 +87,8 @@ enum Producer {
 
 struct Fuser<'a> {
     uses: UseCounts,
+    /// How many uses of a map were elements that are computed elsewhere now.
+    looked_at: HashMap<Var, usize>,
     facts: &'a mut Facts,
     supply: &'a mut Supply,
     log: &'a mut Log,
@@ -93,6 +100,8 @@ impl WalkMut for Fuser<'_> {
         let mut made_by: HashMap<Var, usize> = HashMap::new();
         for mut stmt in std::mem::take(&mut body.stmts) {
             walk_stmt_mut(self, &mut stmt);
+            let element = self.element_of_map(&mut stmt, &stmts, &made_by);
+            stmts.extend(element.into_iter().map(Some));
             self.absorb(&mut stmt, &mut stmts, &made_by);
             for value in &stmt.pattern.values {
                 made_by.insert(value.var.clone(), stmts.len());
@@ -169,6 +178,13 @@ impl Fuser<'_> {
             *slot = Some(map);
             return Some(Vec::new());
         }
+        if giver.prim == Prim::Zip && matches!(taker.prim, Prim::Reduce | Prim::ReduceComm) {
+            let taker = taker.clone();
+            let map = self.pairs_as_map(&taker, at, before)?;
+            self.facts.learn(&map);
+            *before.get_mut(at)? = Some(map);
+            return Some(Vec::new());
+        }
         let spans = (consumer.span, made.span);
         let pair = (taker.prim, giver.prim);
         let (exp, setup, producer_after) = match pair {
@@ -219,9 +235,14 @@ impl Fuser<'_> {
         Some((exp, Vec::new(), after))
     }
 
+    fn uses_of(&self, var: &Var) -> usize {
+        let gone = self.looked_at.get(var).copied().unwrap_or(0);
+        self.uses.of(var).saturating_sub(gone)
+    }
+
     /// Whether the consumer's arguments are the only uses of what the producer makes.
     fn only_used_by(&self, consumer: &Op, producer: &Pattern) -> bool {
-        let uses: usize = producer.values.iter().map(|value| self.uses.of(&value.var)).sum();
+        let uses: usize = producer.values.iter().map(|value| self.uses_of(&value.var)).sum();
         let here = consumer
             .args
             .iter()

@@ -199,7 +199,7 @@ impl Inliner {
 }
 
 /// Parameters are bound to arguments, then the body runs, then its results are bound to the pattern.
-fn splice(function: Function, stmt: Stmt, out: &mut Vec<Stmt>) {
+pub(crate) fn splice(function: Function, stmt: Stmt, out: &mut Vec<Stmt>) {
     let Stmt { pattern, exp, span } = stmt;
     let Exp::Call { context, args, .. } = exp else {
         return;

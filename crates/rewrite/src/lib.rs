@@ -9,6 +9,7 @@ pub mod constant_folding;
 pub mod copy_propagation;
 pub mod cse;
 pub mod dead_code;
+pub mod divide;
 pub mod facts;
 pub mod flattening;
 pub mod forwarding;
@@ -18,6 +19,7 @@ pub mod horizontal;
 pub mod inlining;
 pub mod known_results;
 pub mod lists;
+pub mod mutual;
 pub mod normal_sizes;
 pub mod pipelines;
 mod recursions;
@@ -88,22 +90,23 @@ pub fn run_to_fixed_point(
     // Passes that leave the program alone, as it is now.
     let mut idle: HashSet<&str> = HashSet::new();
     let names: HashSet<&str> = passes.iter().map(|pass| pass.name).collect();
+    let mut before = program.clone();
     for _ in 0..rounds {
         for pass in passes {
             if idle.contains(pass.name) {
                 continue;
             }
-            let before = program.clone();
-            let after = (pass.run)(program.into_inner(), log);
-            program = match is_same(&before, &after) {
-                true => {
+            program = match before.recognise((pass.run)(program.into_inner(), log)) {
+                Ok(same) => {
                     idle.insert(pass.name);
-                    before
+                    same
                 }
                 // It may find more to do in what it made.
-                false => {
+                Err(after) => {
                     idle.clear();
-                    check(after, pass.name)?
+                    let checked = check(after, pass.name)?;
+                    before.follow(&checked);
+                    checked
                 }
             };
         }
@@ -112,11 +115,4 @@ pub fn run_to_fixed_point(
         }
     }
     Ok(program)
-}
-
-fn is_same(left: &Program, right: &Program) -> bool {
-    left.functions == right.functions
-        && left.entries == right.entries
-        && left.data == right.data
-        && left.foreign == right.foreign
 }

@@ -1,9 +1,9 @@
 //! Every pipeline of rewrites, in the order its passes run. Read this first.
 
 use crate::{
-    Pass, constant_folding, copy_propagation, cse, dead_code, flattening, forwarding, fusion, hoisting,
-    horizontal, inlining, known_results, lists, normal_sizes, short_circuits, size_checks, split_results,
-    tables, tail_calls, trees, views,
+    Pass, constant_folding, copy_propagation, cse, dead_code, divide, flattening, forwarding, fusion,
+    hoisting, horizontal, inlining, known_results, lists, mutual, normal_sizes, short_circuits, size_checks,
+    split_results, tables, tail_calls, trees, views,
 };
 
 /// Leaves a program small: what other passes leave behind is cleaned up here.
@@ -24,9 +24,11 @@ pub const STANDARD: &[&Pass] = &[
     &dead_code::PASS,
     &inlining::PASS,
     // Recursion that inlining has not hidden in larger bodies. Copies would hide what it does.
+    &mutual::PASS,
     &copy_propagation::PASS,
     &lists::PASS,
     &trees::PASS,
+    &divide::PASS,
     &inlining::PASS,
     &tail_calls::PASS,
     // The copies of inlined bodies, and what they decide.
@@ -96,8 +98,10 @@ pub const INLINE_ALL: &[&Pass] = &[
 pub const ALL: &[&Pass] = &[
     &inlining::PASS,
     &inlining::ALL,
+    &mutual::PASS,
     &lists::PASS,
     &trees::PASS,
+    &divide::PASS,
     &tail_calls::PASS,
     &tables::PASS,
     &copy_propagation::PASS,

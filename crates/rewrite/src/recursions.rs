@@ -1,7 +1,7 @@
 //! Functions that call themselves on recursive data: which there are, and which of their calls run once for the whole program.
 
-use crate::facts::{callees, is_fixed, recursive_functions};
-use almach_core::visit::{Walk, WalkMut, walk_exp, walk_exp_mut};
+use crate::facts::{callees, callees_of_exp, is_fixed, recursive_functions};
+use almach_core::visit::{Walk, WalkMut, walk_body, walk_exp, walk_exp_mut};
 use almach_core::{
     Atom, Body, ConstructorDef, DataId, Exp, FunId, Function, Lambda, Program, Recursive, Type, Var,
 };
@@ -23,14 +23,41 @@ pub(crate) enum Datum {
     Tree,
 }
 
-/// The functions that call themselves, take a datum of a recursive type, and look at one of this kind.
+/// The functions that call themselves, also through others, take a datum of a recursive type, and look at one of this kind.
 pub(crate) fn candidates(program: &Program, kind: Datum) -> Vec<FunId> {
     let all = (0u32..).map(FunId).zip(&program.functions);
     all.filter(|(id, function)| {
-        callees(&function.body).contains(id) && datum_of(program, function) == Some(kind)
+        let mut called = callees(&function.body).into_iter();
+        called.any(|other| leads_to(program, other, *id)) && goes_along(program, *id, function) == Some(kind)
     })
     .map(|(id, _)| id)
     .collect()
+}
+
+/// What a function goes along. One that goes on twice for a cell of a list goes along a tree: that of lists in its elements.
+fn goes_along(program: &Program, id: FunId, function: &Function) -> Option<Datum> {
+    struct Calls {
+        of: FunId,
+        most: usize,
+    }
+    impl Walk for Calls {
+        fn body(&mut self, body: &Body) {
+            let calls = body
+                .stmts
+                .iter()
+                .filter(|stmt| callees_of_exp(&stmt.exp).contains(&self.of));
+            self.most = self.most.max(calls.count());
+            walk_body(self, body);
+        }
+    }
+    match datum_of(program, function)? {
+        Datum::Tree => Some(Datum::Tree),
+        Datum::List => {
+            let mut calls = Calls { of: id, most: 0 };
+            calls.body(&function.body);
+            Some(if calls.most > 1 { Datum::Tree } else { Datum::List })
+        }
+    }
 }
 
 /// What a function looks at first; where it looks at none of its data, the first of them.
@@ -76,9 +103,12 @@ pub(crate) fn kind_of(program: &Program, id: DataId) -> Option<Datum> {
         let mut refers = constructor.fields.iter().filter(|ty| mentions(ty, id));
         matches!((refers.next(), refers.next()), (None | Some(Type::Data(_)), None))
     };
+    // A type that only others bring back is none of these.
+    let refers = |constructor: &ConstructorDef| constructor.fields.iter().any(|ty| mentions(ty, id));
+    let is_list = def.parts.is_empty() && def.constructors.iter().any(refers);
     match def.recursive {
         Recursive::No => None,
-        Recursive::Yes if def.constructors.iter().all(is_link) => Some(Datum::List),
+        Recursive::Yes if is_list && def.constructors.iter().all(is_link) => Some(Datum::List),
         Recursive::Yes => Some(Datum::Tree),
     }
 }
@@ -125,8 +155,22 @@ pub(crate) fn side_effect(program: &Program, from: FunId) -> Option<SideEffect> 
     finder.0
 }
 
+/// Which calls are looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Places {
+    /// All that are in no parallel operation.
+    Host,
+    /// Those that are in no loop either: they run once.
+    Once,
+}
+
 /// The functions that run outside of all parallel operations and recursions, whoever calls them.
 pub(crate) fn hosts(program: &Program) -> HashSet<FunId> {
+    hosts_in(program, Places::Host)
+}
+
+/// The functions that only run in such places.
+pub(crate) fn hosts_in(program: &Program, places: Places) -> HashSet<FunId> {
     let recursive = recursive_functions(program);
     let is_recursive = |id: FunId| recursive.get(id.0 as usize).copied().unwrap_or(true);
     // How often each is called, and how often where it may run on the host.
@@ -144,7 +188,7 @@ pub(crate) fn hosts(program: &Program) -> HashSet<FunId> {
         let Some(function) = program.functions.get(id.0 as usize) else {
             continue;
         };
-        OnHost::each(&mut function.body.clone(), &mut |called| {
+        OnHost::each(places, &mut function.body.clone(), &mut |called| {
             let known = host_calls.entry(*called).or_insert(0);
             *known += 1;
             if calls.get(called) == Some(known) && !is_recursive(*called) && hosts.insert(*called) {
@@ -157,10 +201,15 @@ pub(crate) fn hosts(program: &Program) -> HashSet<FunId> {
 
 /// What these functions call outside of parallel operations.
 pub(crate) fn called_from(program: &Program, hosts: &HashSet<FunId>) -> HashSet<FunId> {
+    called_in(program, hosts, Places::Host)
+}
+
+/// What these functions call in such places.
+pub(crate) fn called_in(program: &Program, hosts: &HashSet<FunId>, places: Places) -> HashSet<FunId> {
     let mut called = HashSet::new();
     for id in hosts {
         if let Some(function) = program.functions.get(id.0 as usize) {
-            OnHost::each(&mut function.body.clone(), &mut |id| {
+            OnHost::each(places, &mut function.body.clone(), &mut |id| {
                 called.insert(*id);
             });
         }
@@ -170,9 +219,19 @@ pub(crate) fn called_from(program: &Program, hosts: &HashSet<FunId>) -> HashSet<
 
 /// Calls other functions instead, outside of parallel operations.
 pub(crate) fn redirect(program: &mut Program, hosts: &HashSet<FunId>, made: &HashMap<FunId, FunId>) {
+    redirect_in(program, hosts, Places::Host, made);
+}
+
+/// Calls other functions instead, in such places.
+pub(crate) fn redirect_in(
+    program: &mut Program,
+    hosts: &HashSet<FunId>,
+    places: Places,
+    made: &HashMap<FunId, FunId>,
+) {
     for id in hosts {
         if let Some(function) = program.functions.get_mut(id.0 as usize) {
-            OnHost::each(&mut function.body, &mut |called| {
+            OnHost::each(places, &mut function.body, &mut |called| {
                 if let Some(other) = made.get(called) {
                     *called = *other;
                 }
@@ -198,11 +257,14 @@ pub(crate) fn leads_to(program: &Program, from: FunId, to: FunId) -> bool {
 }
 
 /// Visits the calls of a body that are in no function of an operation.
-struct OnHost<'v>(&'v mut dyn FnMut(&mut FunId));
+struct OnHost<'v> {
+    places: Places,
+    visit: &'v mut dyn FnMut(&mut FunId),
+}
 
 impl OnHost<'_> {
-    fn each(body: &mut Body, visit: &mut dyn FnMut(&mut FunId)) {
-        OnHost(visit).body(body);
+    fn each(places: Places, body: &mut Body, visit: &mut dyn FnMut(&mut FunId)) {
+        OnHost { places, visit }.body(body);
     }
 }
 
@@ -210,9 +272,10 @@ impl WalkMut for OnHost<'_> {
     fn lambda(&mut self, _: &mut Lambda) {}
 
     fn exp(&mut self, exp: &mut Exp) {
-        if let Exp::Call { function, .. } = exp {
-            (self.0)(function);
+        match exp {
+            Exp::Call { function, .. } => (self.visit)(function),
+            Exp::Loop(_) if self.places == Places::Once => {}
+            _ => walk_exp_mut(self, exp),
         }
-        walk_exp_mut(self, exp);
     }
 }

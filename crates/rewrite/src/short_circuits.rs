@@ -10,8 +10,12 @@
 //! Branches keep bodies from being fused, hoisted and run on vectors. What might fail stays behind its condition:
 //! `i < n && xs[i] > 0` keeps its branch.
 //!
+//! Branches that exclude each other are one operator too (`ordered`).
+//!
 //! Removes: branches that give a boolean. Introduces: `&`, `|`, `!`. Guarantees: what is now always run cannot fail
 //! and takes a few scalar operations.
+
+mod ordered;
 
 use crate::facts::Facts;
 use crate::{Log, Pass};
@@ -19,6 +23,7 @@ use almach_core::typing::Supply;
 use almach_core::visit::{WalkMut, walk_function_mut, walk_stmt_mut};
 use almach_core::{Atom, Body, Exp, Param, Pattern, Program, Stmt, Type};
 use almach_value::{BinOp, Scalar, UnOp};
+use ordered::Conditions;
 
 /// A branch of more statements is worth skipping.
 const CHEAP: usize = 8;
@@ -33,6 +38,7 @@ pub fn run(mut program: Program, _: &mut Log) -> Program {
     let mut circuits = Circuits {
         facts: Facts::of(&program),
         supply: Supply::starting_at(program.next_var),
+        conditions: Conditions::default(),
     };
     for function in &mut program.functions {
         walk_function_mut(&mut circuits, function);
@@ -44,6 +50,7 @@ pub fn run(mut program: Program, _: &mut Log) -> Program {
 struct Circuits {
     facts: Facts,
     supply: Supply,
+    conditions: Conditions,
 }
 
 impl WalkMut for Circuits {
@@ -52,10 +59,16 @@ impl WalkMut for Circuits {
         for mut stmt in std::mem::take(&mut body.stmts) {
             // Inner branches first: they may have become cheap.
             walk_stmt_mut(self, &mut stmt);
+            let from = stmts.len();
             match self.operator(&stmt.exp) {
                 Some(operator) => self.expand(operator, stmt, &mut stmts),
-                None => stmts.push(stmt),
+                None => match self.either(&stmt) {
+                    Some(either) => stmts.extend(either),
+                    None => stmts.push(stmt),
+                },
             }
+            let new = stmts.iter().skip(from);
+            new.for_each(|stmt| self.conditions.learn(stmt));
         }
         body.stmts = stmts;
     }
@@ -107,6 +120,34 @@ impl Circuits {
             body: body.clone(),
             value: value.clone(),
         })
+    }
+
+    /// Branches that exclude each other: what both do, and `|` of what they give.
+    fn either(&self, stmt: &Stmt) -> Option<Vec<Stmt>> {
+        let Exp::If {
+            condition,
+            then,
+            otherwise,
+            result,
+        } = &stmt.exp
+        else {
+            return None;
+        };
+        let ([a], [b]) = (then.values.as_slice(), otherwise.values.as_slice()) else {
+            return None;
+        };
+        let is_plain = result.context.is_empty() && result.types == [Type::BOOL];
+        let excluded = self.conditions.implies(a, condition) && self.conditions.excludes(b, condition);
+        if !is_plain || !excluded || !self.is_cheap(then) || !self.is_cheap(otherwise) {
+            return None;
+        }
+        let mut stmts = then.stmts.clone();
+        stmts.extend(otherwise.stmts.iter().cloned());
+        stmts.push(Stmt {
+            exp: Exp::Binary(BinOp::Or, a.clone(), b.clone()),
+            ..stmt.clone()
+        });
+        Some(stmts)
     }
 
     fn is_cheap(&self, body: &Body) -> bool {

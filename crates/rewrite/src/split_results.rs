@@ -143,9 +143,6 @@ impl Split {
         let [function] = op.functions.as_mut_slice() else {
             return;
         };
-        if !function.result.context.is_empty() {
-            return;
-        }
         let mut at = 0;
         while at < function.result.types.len() {
             match self.split_rows(function, pattern, at, unzipped, span) {

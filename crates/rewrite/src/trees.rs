@@ -22,7 +22,8 @@
 //! Removes: calls of recursive functions. Introduces: functions that are not recursive, and call the ones that are in a `map`. Guarantees: the same calls.
 
 mod parallel;
-mod shape;
+pub(crate) mod shape;
+mod straighten;
 
 use crate::recursions::{Datum, Reason, called_from, candidates, hosts, redirect};
 use crate::{Log, Pass};
@@ -31,6 +32,7 @@ use almach_core::typing::Signature;
 use almach_core::{FunId, Function, Program};
 use shape::Shape;
 use std::collections::HashMap;
+use straighten::straightened;
 
 pub const PASS: Pass = Pass {
     name: "trees",
@@ -53,12 +55,18 @@ pub fn run(mut program: Program, log: &mut Log) -> Program {
             continue;
         };
         let found = match called.contains(&id) {
-            true => Shape::of(&program, id, function),
+            true => Shape::of(&program, id, function).map(|shape| (shape, function.clone())),
             false => Err("where it is called something else is parallel already".to_owned()),
         };
-        let cut = found.and_then(|shape| {
+        let found = found.or_else(|why| {
+            let straight = straightened(id, function, &mut builder.supply).filter(|_| called.contains(&id));
+            let straight = straight.ok_or_else(|| why.clone())?;
+            let shape = Shape::of(&program, id, &straight).map_err(|_| why)?;
+            Ok((shape, straight))
+        });
+        let cut = found.and_then(|(shape, function)| {
             let words = shape.words();
-            cut(&mut builder, &shape, id, function).map(|cut| (cut, words))
+            cut(&mut builder, &shape, id, &function).map(|cut| (cut, words))
         });
         match cut {
             Ok(((cut, new), words)) => {

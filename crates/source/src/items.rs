@@ -1,6 +1,7 @@
 //! Data types, foreign functions, functions and entries.
 
 use crate::names::{Names, constructor_name};
+use crate::parts::{Part, node_type, part, with_parameter};
 use crate::records::{Borders, differs, without_sizes};
 use crate::types::{Unnamed, Writing};
 use crate::uses::Uses;
@@ -78,7 +79,16 @@ impl<'p> Printer<'p> {
     }
 
     fn data(&self, id: DataId, def: &DataDef, out: &mut String) {
-        put!(out, "data {} =", self.names.data(id));
+        // A sum in nodes has the constructors of the one that holds positions, and of that its parameter.
+        let (of, def, parameter) = match part(self.program, id) {
+            Some(Part::Whole { .. }) => return,
+            Some(Part::Positions { whole }) => match self.program.data.get(whole.0 as usize) {
+                Some(def) => (whole, def, " 't"),
+                None => return,
+            },
+            None => (id, def, ""),
+        };
+        put!(out, "data {}{parameter} =", self.names.data(id));
         let writing = Writing {
             hidden: &|_| false,
             unnamed: Unnamed::Inferred,
@@ -86,10 +96,14 @@ impl<'p> Printer<'p> {
         for (at, constructor) in (0..).zip(&def.constructors) {
             put!(out, "\n  | {}", constructor_name(&constructor.name));
             for (field_at, field) in constructor.fields.iter().enumerate() {
-                let border = self.borders.field(id, at, field_at);
+                let border = self.borders.field(of, at, field_at);
                 let ty = self
                     .ty(&without_sizes(field), border, &writing)
                     .unwrap_or_default();
+                let ty = match node_type(self.program, of).filter(|_| of != id) {
+                    Some(node) => with_parameter(&ty, self.names.data(node)),
+                    None => ty,
+                };
                 let is_atomic = matches!(field, Type::Scalar(_) | Type::Tuple(_) | Type::Data(_));
                 match is_atomic {
                     true => put!(out, " {ty}"),

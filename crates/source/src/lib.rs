@@ -21,6 +21,7 @@ mod bodies;
 mod items;
 mod names;
 mod operations;
+mod parts;
 mod records;
 mod scalars;
 mod types;

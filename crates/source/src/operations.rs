@@ -1,6 +1,7 @@
 //! Expressions.
 
 use crate::items::{Printer, is_shown, put, several};
+use crate::parts::declared;
 use crate::records::differs;
 use crate::scalars::{binary, quoted, ternary, unary};
 use crate::types::{ONLY_FIELD, Unnamed, Writing};
@@ -163,7 +164,7 @@ impl Printer<'_> {
             out,
             "{}{}",
             form.prefix(),
-            self.names.constructor(data, constructor)
+            self.names.constructor(declared(self.program, data), constructor)
         );
         let writing = Writing {
             hidden: &|_| false,
@@ -203,7 +204,8 @@ impl Printer<'_> {
             out,
             "| {}{}",
             form.prefix(),
-            self.names.constructor(data, arm.constructor)
+            self.names
+                .constructor(declared(self.program, data), arm.constructor)
         );
         let writing = Writing {
             hidden: &|var| arm.context.contains(var),

@@ -1,7 +1,8 @@
 //! Types and sizes in the surface syntax.
 
 use crate::items::Printer;
-use almach_core::{Dim, Size, Type, Var};
+use crate::parts::{Part, part};
+use almach_core::{DataId, Dim, Size, Type, Var};
 use almach_nat::{Atom, Monomial, Ratio};
 use almach_value::ValueType;
 
@@ -56,9 +57,19 @@ impl Printer<'_> {
                 let element = self.type_at(element, border, writing, depth + 1)?;
                 format!("[{}]{element}", self.dim(dim, writing, depth))
             }
-            Type::Data(id) => self.names.data(*id).to_owned(),
+            Type::Data(id) => self.data_type(*id),
             Type::Node(_) => return None,
         })
+    }
+
+    /// A data type; that of a sum in nodes says what it holds there.
+    fn data_type(&self, id: DataId) -> String {
+        let name = |id| self.names.data(id);
+        match part(self.program, id) {
+            Some(Part::Whole { of, declared }) => format!("({} {})", name(declared), name(of)),
+            Some(Part::Positions { .. }) => format!("({} i64)", name(id)),
+            None => name(id).to_owned(),
+        }
     }
 
     fn dim(&self, dim: &Dim, writing: &Writing<'_>, depth: u32) -> String {

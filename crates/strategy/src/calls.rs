@@ -118,6 +118,7 @@ impl Chooser {
     fn function(&mut self, function: &Function, around: Around) -> Typed<Function> {
         self.uses = UseCounts::of_function(function);
         self.transposed = crate::interchange::transposed(function);
+        self.numbers = crate::within::numbers(function);
         self.builder.enter_function(function);
         self.builder.enter_signature(&function.context, &function.params);
         let body = self.body(&function.body, around)?;

@@ -1,10 +1,11 @@
 //! How much work a function is, roughly, and whether it is straight-line code on scalars.
 
 use crate::weights::{UNKNOWN, binary, unary};
-use almach_core::{Atom, Body, Dim, Exp, Lambda, LoopForm, Op, Stmt, Type};
+use almach_core::{Atom, Body, Dim, Exp, Lambda, LoopForm, Op, Stmt, Type, Var};
 use almach_prim::Prim;
 use almach_rewrite::facts::Facts;
 use almach_value::Scalar;
+use std::collections::HashSet;
 
 /// Scalar operations that a body does, roughly.
 pub(crate) fn of_body(body: &Body, facts: &Facts) -> u64 {
@@ -74,23 +75,43 @@ fn constant_size(arg: &Atom, facts: &Facts) -> Option<u64> {
 
 /// Whether a function is straight-line code on scalars that cannot fail: what the lanes of a processor can do together.
 pub(crate) fn is_simple(function: &Lambda, facts: &Facts) -> bool {
-    function.context.is_empty()
-        && function.result.context.is_empty()
-        && function.params.iter().all(|param| is_scalars(&param.ty))
-        && function.result.types.iter().all(is_scalars)
-        && is_simple_body(&function.body, facts)
+    is_simple_on(function, facts, is_scalars, &HashSet::new())
 }
 
-fn is_simple_body(body: &Body, facts: &Facts) -> bool {
-    body.stmts.iter().all(|stmt| is_simple_stmt(stmt, facts))
+/// The same of a function whose parameters are of such types, and which reads these elements within bounds.
+pub(crate) fn is_simple_on(
+    function: &Lambda,
+    facts: &Facts,
+    takes: impl Fn(&Type) -> bool,
+    within: &HashSet<Var>,
+) -> bool {
+    function.context.is_empty()
+        && function.result.context.is_empty()
+        && function.params.iter().all(|param| takes(&param.ty))
+        && function.result.types.iter().all(is_scalars)
+        && is_simple_body(&function.body, facts, within)
+}
+
+fn is_simple_body(body: &Body, facts: &Facts, within: &HashSet<Var>) -> bool {
+    let mut stmts = body.stmts.iter();
+    stmts.all(|stmt| is_simple_stmt_with(stmt, facts, within))
 }
 
 pub(crate) fn is_simple_stmt(stmt: &Stmt, facts: &Facts) -> bool {
+    is_simple_stmt_with(stmt, facts, &HashSet::new())
+}
+
+fn is_simple_stmt_with(stmt: &Stmt, facts: &Facts, within: &HashSet<Var>) -> bool {
     match &stmt.exp {
         Exp::Atom(_) | Exp::Unary(..) | Exp::Ternary(..) | Exp::Tuple(_) | Exp::Project(..) => {
             stmt.pattern.values.iter().all(|value| is_scalars(&value.ty))
         }
         Exp::Binary(..) => !facts.can_fail(&stmt.exp),
+        Exp::Index { .. } => {
+            let values = &stmt.pattern.values;
+            let is_there = values.iter().all(|value| within.contains(&value.var));
+            values.iter().all(|value| is_scalars(&value.ty)) && (is_there || !facts.can_fail(&stmt.exp))
+        }
         Exp::If {
             then,
             otherwise,
@@ -99,8 +120,8 @@ pub(crate) fn is_simple_stmt(stmt: &Stmt, facts: &Facts) -> bool {
         } => {
             result.context.is_empty()
                 && result.types.iter().all(is_scalars)
-                && is_simple_body(then, facts)
-                && is_simple_body(otherwise, facts)
+                && is_simple_body(then, facts, within)
+                && is_simple_body(otherwise, facts, within)
         }
         _ => false,
     }
@@ -109,4 +130,19 @@ pub(crate) fn is_simple_stmt(stmt: &Stmt, facts: &Facts) -> bool {
 /// Scalars, and tuples of them.
 pub(crate) fn is_scalars(ty: &Type) -> bool {
     ty.is_scalars()
+}
+
+/// Elements of a row that a lane takes, at most.
+const SHORT_ROW: i64 = 16;
+
+/// Scalars, short rows of them (points of two or three coordinates), and tuples of those: what lies side by side in memory is what neighbouring
+/// lanes take.
+pub(crate) fn is_for_lanes(ty: &Type) -> bool {
+    match ty {
+        Type::Array(Dim::Size(size), element) => {
+            size.as_constant().is_some_and(|size| size <= SHORT_ROW) && is_scalars(element)
+        }
+        Type::Tuple(parts) => parts.iter().all(is_for_lanes),
+        other => is_scalars(other),
+    }
 }

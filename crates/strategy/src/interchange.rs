@@ -192,7 +192,7 @@ impl Chooser {
         };
         let giver = |stmt: &&Stmt| matches!(&stmt.exp, Exp::Op(op) if op.prim == Prim::Map);
         if !nest.producers.iter().all(giver)
-            || !self.is_simple_chain(&nest.producers)
+            || !self.is_simple_chain(&nest.producers, cost::is_scalars)
             || !cost::is_simple(operator, &self.facts)
         {
             return false;

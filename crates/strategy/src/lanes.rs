@@ -13,7 +13,7 @@
 //! A lane is as wide as the widest component of the state, and a vector 64 bytes, whatever the processor has: the numbers
 //! belong to the strategy. Several accumulators keep the processor's arithmetic busy while earlier sums are on their way.
 
-use crate::cost::is_scalars;
+use crate::cost::{is_for_lanes, is_scalars};
 use crate::operator::Operator;
 use crate::reductions::Reduction;
 use crate::write::{Definitions, at_level, int, view};
@@ -32,7 +32,7 @@ const VECTOR: i64 = 64;
 const WIDTH: i64 = 64;
 
 /// Vectors that the accumulators of one reduction take together, at most.
-const REGISTERS: i64 = 8;
+const REGISTERS: i64 = 12;
 
 /// Lanes for an operator.
 pub(crate) struct Shape {
@@ -70,7 +70,7 @@ impl Chooser {
             self.decide(reduction.span, reduction.operation, Choice::InOrder, reason);
             return None;
         }
-        if !reduction.simple || !is_scalars(&reduction.element) || !is_scalars(&reduction.state) {
+        if !reduction.simple || !is_for_lanes(&reduction.element) || !is_scalars(&reduction.state) {
             return None;
         }
         let lanes = VECTOR / operator.largest() as i64;

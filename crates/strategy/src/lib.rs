@@ -15,6 +15,7 @@
 //! - [`chunks`](mod@chunks): how scans, filters and histograms are cut.
 //! - [`producers`](mod@producers): what feeds a reduction is computed where it is used.
 //! - [`reductions`](mod@reductions): chunks for threads. [`lanes`](mod@lanes): lanes and accumulators.
+//! - [`counts`](mod@counts): sums of small numbers, on narrow lanes.
 //! - [`groups`](mod@groups): reductions by the work-items of a group, for devices.
 //! - [`rows`](mod@rows): which nests of maps and reductions groups and grids share.
 //! - [`scans`](mod@scans): scans by groups.
@@ -30,12 +31,14 @@
 //! - [`products`](mod@products): tiles, where every row meets every column. [`transposition`](mod@transposition): tiles, where rows
 //!   are made of columns.
 //! - [`tactics`](mod@tactics): what these rules could have done otherwise, for a search.
+//! - [`within`](mod@within): which elements are there without a test.
 //! - [`operator`](mod@operator): which operators may be reordered. [`cost`](mod@cost): how much work a function is.
 
 mod calls;
 mod chunks;
 mod columns;
 mod cost;
+mod counts;
 mod decision;
 pub mod effects;
 mod groups;
@@ -58,6 +61,7 @@ mod streams;
 mod tactics;
 mod transposition;
 pub mod weights;
+mod within;
 mod write;
 mod written;
 
@@ -130,7 +134,7 @@ pub fn choose_with(
     tactics: &Tactics,
 ) -> Result<Chosen, Box<Diagnostic>> {
     let program = recursion::in_order(program);
-    let (program, shared) = long_rows::shared(program, machine);
+    let (program, shared) = long_rows::shared(program, machine, tactics);
     let fusion = match without.has(&fusion::PASS) {
         true => Fusion::Off,
         false => Fusion::On,
@@ -142,12 +146,13 @@ pub fn choose_with(
     let program = without.of(CLEAN).iter().fold(chosen.program, |program, pass| {
         (pass.run)(program, &mut Log::default())
     });
-    let mut decisions = shared;
+    let (mut decisions, mut asked) = (shared.decisions, shared.asked);
     decisions.extend(chosen.decisions);
+    asked.extend(chosen.asked);
     Ok(Chosen {
         program,
         decisions,
-        asked: chosen.asked,
+        asked,
     })
 }
 
@@ -167,6 +172,7 @@ fn chosen(
         uses: UseCounts::default(),
         written: WrittenLevels::of(program),
         transposed: HashMap::new(),
+        numbers: HashSet::new(),
         windows: HashSet::new(),
         repeated: HashSet::new(),
         variants: Variants::default(),
@@ -254,6 +260,8 @@ pub(crate) struct Chooser {
     uses: UseCounts,
     /// The arrays that transpositions of that function transpose.
     transposed: HashMap<Var, Atom>,
+    /// The arrays of that function that are `iota n`.
+    numbers: HashSet<Var>,
     /// The windows of that function that roll (`slide@E`).
     windows: HashSet<Var>,
     /// The variables that every iteration of a loop has anew.

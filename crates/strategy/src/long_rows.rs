@@ -4,10 +4,10 @@
 //! ```text
 //! let ys: [n]f32 = map (\{k} row ->        let short: [n]f32 = map (\{k} row ->
 //!   let y = reduce (+) 0.0 row               if k > 65536 then 0.0 else let y = reduce (+) 0.0 row in y) xss
-//!   in y) xss                          =>  let longest = reduce max 0 (map (\{k} row -> k) xss)
+//!   in y) xss                          =>  let longest = reduce max 0 (map (\end begin -> end - begin) (drop 1 offsets) (take n offsets))
 //!                                          let ys: [n]f32 = if longest > 65536
 //!                                            then
-//!                                              let {c} long: [c](i64, i64) = filter (\p -> p.1 > 65536) (zip (iota n) (map (\{k} row -> k) xss))
+//!                                              let {c} long: [c](i64, i64) = filter (\p -> p.1 > 65536) (map (\{k} row i -> (i, k)) xss (iota n))
 //!                                              in loop (acc = short) for j < c do
 //!                                                let i = long[j].0
 //!                                                let y = reduce (+) 0.0 xss[i]
@@ -28,13 +28,14 @@
 mod pieces;
 
 use crate::Machine;
-use crate::cost::is_scalars;
 use crate::decision::{Choice, Decision};
+use crate::tactics::{Asked, Question, Tactics, Topic};
 use crate::write::int;
 use almach_base::Span;
 use almach_core::build::{Builder, op as plain_op};
+use almach_core::check::Rule;
 use almach_core::typing::{TypeError, Typed};
-use almach_core::visit::{Substitution, WalkMut, fresh_lambda, walk_exp_mut};
+use almach_core::visit::{Substitution, Walk, WalkMut, fresh_lambda, walk_exp, walk_exp_mut};
 use almach_core::{
     Atom, Body, Dim, Exp, InPlace, Lambda, Loop, LoopForm, Op, Param, Program, ResultType, Size, SlicePart,
     Stmt, Type, Var,
@@ -47,15 +48,20 @@ use pieces::Cut;
 /// Elements of a row that is not long: a chunk of a reduction has no more.
 const LONG: i64 = 1 << 16;
 
+/// What could be long instead.
+const LENGTHS: [i64; 4] = [LONG, 1 << 13, 1 << 19, 1 << 22];
+
 /// The program in which entry points do so, and what was decided.
-pub(crate) fn shared(mut program: Program, machine: Machine) -> (Program, Vec<Decision>) {
+pub(crate) fn shared(mut program: Program, machine: Machine, tactics: &Tactics) -> (Program, Shared) {
     if machine != Machine::Threads {
-        return (program, Vec::new());
+        return (program, Shared::default());
     }
     let mut sharer = Sharer {
         facts: Facts::of(&program),
         builder: Builder::for_program(&program),
-        decisions: Vec::new(),
+        tactics,
+        long: LONG,
+        shared: Shared::default(),
     };
     // Elsewhere all threads may have other work.
     let entries: Vec<usize> = program
@@ -69,16 +75,26 @@ pub(crate) fn shared(mut program: Program, machine: Machine) -> (Program, Vec<De
         }
     }
     program.next_var = sharer.builder.supply.next_var();
-    (program, sharer.decisions)
+    (program, sharer.shared)
 }
 
-struct Sharer {
+/// What was decided, and could have been decided otherwise.
+#[derive(Default)]
+pub(crate) struct Shared {
+    pub(crate) decisions: Vec<Decision>,
+    pub(crate) asked: Vec<Asked>,
+}
+
+struct Sharer<'t> {
     facts: Facts,
     builder: Builder,
-    decisions: Vec<Decision>,
+    tactics: &'t Tactics,
+    /// Elements of a row that is not long, of the map at hand.
+    long: i64,
+    shared: Shared,
 }
 
-/// A map over rows that gives scalars.
+/// A map over rows that gives what has one size.
 struct OverRows<'s> {
     op: &'s Op,
     function: &'s Lambda,
@@ -89,7 +105,7 @@ struct OverRows<'s> {
     span: Span,
 }
 
-impl WalkMut for Sharer {
+impl WalkMut for Sharer<'_> {
     fn body(&mut self, body: &mut Body) {
         for mut stmt in std::mem::take(&mut body.stmts) {
             match self.shared(&stmt) {
@@ -105,25 +121,33 @@ impl WalkMut for Sharer {
     }
 }
 
-impl Sharer {
+impl Sharer<'_> {
     fn shared(&mut self, stmt: &Stmt) -> Option<Vec<Stmt>> {
         if self.facts.holds_fixed(&stmt.exp) || self.facts.prints(&stmt.exp) {
             return None;
         }
         let over = self.over_rows(stmt)?;
+        let question = Question {
+            span: stmt.span,
+            topic: Topic::LongRows,
+        };
+        let asked = self.tactics.asked(question, LENGTHS.len() as u32 + 1);
+        self.shared.asked.push(asked);
+        // The last answer is that none is long.
+        self.long = LENGTHS.get(asked.answer as usize).copied()?;
         self.builder.env.clone_from(&self.facts.env);
         self.builder.enter();
         let exp = self.built(&over);
         let choice = match self.in_pieces(&over) {
-            Some(_) => Choice::Pieces(LONG),
-            None => Choice::LongRows(LONG),
+            Some(_) => Choice::Pieces(self.long),
+            None => Choice::LongRows(self.long),
         };
         let mut body = self.builder.leave(Vec::new(), Vec::new());
         body.stmts.push(Stmt {
             exp: exp.ok()?,
             ..stmt.clone()
         });
-        self.decisions.push(Decision {
+        self.shared.decisions.push(Decision {
             span: stmt.span,
             operation: Prim::Map,
             choice,
@@ -139,11 +163,8 @@ impl Sharer {
         else {
             return None;
         };
-        let gives_scalars = matches!(&result.ty, Type::Array(Dim::Size(_), element) if is_scalars(element));
-        let reduces = function.body.stmts.iter().any(
-            |stmt| matches!(&stmt.exp, Exp::Op(op) if matches!(op.prim, Prim::Reduce | Prim::ReduceComm)),
-        );
-        if !gives_scalars || !reduces || !function.result.context.is_empty() {
+        let is_regular = matches!(&result.ty, Type::Array(Dim::Size(_), element) if has_nothing(element));
+        if !is_regular || !Shares::in_body(&function.body) || !function.result.context.is_empty() {
             return None;
         }
         // One size for each array of rows, in the order of the arrays.
@@ -179,10 +200,11 @@ impl Sharer {
         let short = self.short(over, element)?;
         let short = plain_op(Prim::Map, vec![short], over.op.args.clone());
         let short = self.bind(short, "short", span)?;
-        let lengths = self.lengths(over)?;
-        let longest = plain_op(Prim::Reduce, vec![self.larger(span)?], vec![int(0), lengths]);
+        let lengths = self.lengths(over, count)?;
+        let larger = self.operator(BinOp::Max, ["a", "b"], span)?;
+        let longest = plain_op(Prim::Reduce, vec![larger], vec![int(0), lengths]);
         let longest = self.bind(longest, "longest", span)?;
-        let some = self.bind(Exp::Binary(BinOp::Gt, longest, int(LONG)), "some", span)?;
+        let some = self.bind(Exp::Binary(BinOp::Gt, longest, int(self.long)), "some", span)?;
         self.builder.enter();
         let all = self.long_ones(over, count, short.clone());
         let all = all.and_then(|all| self.bind(all, "all", span));
@@ -204,10 +226,10 @@ impl Sharer {
     /// The results of short rows, with those of long ones in their places.
     fn long_ones(&mut self, over: &OverRows<'_>, count: &Size, short: Atom) -> Typed<Exp> {
         let span = over.span;
-        let lengths = self.lengths(over)?;
         let count = self.builder.size_atom(count, span)?;
         let numbers = self.bind(plain_op(Prim::Iota, vec![], vec![count]), "numbers", span)?;
-        let numbered = plain_op(Prim::Zip, vec![], vec![numbers, lengths]);
+        let numbered = self.numbered(over)?;
+        let numbered = plain_op(Prim::Map, vec![numbered], vec![over.rows.clone(), numbers]);
         let numbered = self.bind(numbered, "numbered", span)?;
         let long = plain_op(Prim::Filter, vec![self.is_long(span)?], vec![numbered]);
         let long = self.bind(long, "long", span)?;
@@ -224,14 +246,14 @@ impl Sharer {
 
     /// The function, which does nothing for long rows.
     fn short(&mut self, over: &OverRows<'_>, element: &Type) -> Typed<Lambda> {
-        let span = over.span;
+        let (span, long) = (over.span, self.long);
         let length = Atom::Var(over.length.clone());
         let then = self.builder.body(|builder| {
             let nothing = nothing(builder, element, span)?;
             Ok::<_, TypeError>((Vec::new(), vec![nothing]))
         })?;
         let body = self.builder.body(|builder| {
-            let is_long = builder.bind(Exp::Binary(BinOp::Gt, length, int(LONG)), "is_long", span)?;
+            let is_long = builder.bind(Exp::Binary(BinOp::Gt, length, int(long)), "is_long", span)?;
             let chosen = Exp::If {
                 condition: is_long,
                 then,
@@ -247,35 +269,55 @@ impl Sharer {
         })
     }
 
-    /// `map (\{k} row -> k) xss`.
-    fn lengths(&mut self, over: &OverRows<'_>) -> Typed<Atom> {
+    /// `map (\begin end -> end - begin) (take n offsets) (drop 1 offsets)`, where the offsets are those of the rows. A reduction computes
+    /// this by itself, which it does not with functions of rows.
+    fn lengths(&mut self, over: &OverRows<'_>, count: &Size) -> Typed<Atom> {
+        let span = over.span;
+        let offsets = plain_op(Prim::Segments, vec![], vec![over.rows.clone()]);
+        let offsets = self.bind(offsets, "offsets", span)?;
+        let count = self.builder.size_atom(count, span)?;
+        let begins = plain_op(Prim::Take, vec![], vec![count, offsets.clone()]);
+        let begins = self.bind(begins, "begins", span)?;
+        let ends = self.bind(plain_op(Prim::Drop, vec![], vec![int(1), offsets]), "ends", span)?;
+        let length = self.operator(BinOp::Sub, ["end", "begin"], span)?;
+        let lengths = plain_op(Prim::Map, vec![length], vec![ends, begins]);
+        self.bind(lengths, "lengths", span)
+    }
+
+    /// `\{k} row i -> (i, k)`: the numbers of rows, and how long they are.
+    fn numbered(&mut self, over: &OverRows<'_>) -> Typed<Lambda> {
+        let (length, row) = self.row(over)?;
+        let number = self.builder.param("i", Type::I64);
+        let both = [&number.var, &length].map(|var| Atom::Var(var.clone()));
+        let body = self.builder.body(|builder| {
+            let both = builder.bind(Exp::Tuple(both.into()), "both", over.span)?;
+            Ok::<_, TypeError>((Vec::new(), vec![both]))
+        })?;
+        Ok(Lambda {
+            context: vec![length],
+            params: vec![row, number],
+            result: ResultType::one(Type::Tuple(vec![Type::I64, Type::I64])),
+            body,
+        })
+    }
+
+    /// A parameter for a row, and the name for how long it is.
+    fn row(&mut self, over: &OverRows<'_>) -> Typed<(Var, Param)> {
         let Type::Array(_, element) = self.builder.type_of(over.rows)? else {
-            return Ok(over.rows.clone());
+            return Err(TypeError::new(Rule::Arity, "rows that are no array"));
         };
         let length = self.builder.size_var("length");
         let row = element.open(&mut || length.clone());
-        let row = self.builder.param("row", row);
-        let lambda = Lambda {
-            params: vec![row],
-            result: ResultType::one(Type::I64),
-            body: Body {
-                stmts: Vec::new(),
-                context: Vec::new(),
-                values: vec![Atom::Var(length.clone())],
-            },
-            context: vec![length],
-        };
-        let lengths = plain_op(Prim::Map, vec![lambda], vec![over.rows.clone()]);
-        self.bind(lengths, "lengths", over.span)
+        Ok((length, self.builder.param("row", row)))
     }
 
-    /// `\a b -> max a b`.
-    fn larger(&mut self, span: Span) -> Typed<Lambda> {
-        let params = ["a", "b"].map(|name| self.builder.param(name, Type::I64));
+    /// `\a b -> a op b` of numbers.
+    fn operator(&mut self, op: BinOp, names: [&str; 2], span: Span) -> Typed<Lambda> {
+        let params = names.map(|name| self.builder.param(name, Type::I64));
         let [a, b] = params.each_ref().map(|param| Atom::Var(param.var.clone()));
         let body = self.builder.body(|builder| {
-            let larger = builder.bind(Exp::Binary(BinOp::Max, a, b), "larger", span)?;
-            Ok::<_, TypeError>((Vec::new(), vec![larger]))
+            let made = builder.bind(Exp::Binary(op, a, b), "made", span)?;
+            Ok::<_, TypeError>((Vec::new(), vec![made]))
         })?;
         Ok(Lambda {
             context: Vec::new(),
@@ -285,15 +327,16 @@ impl Sharer {
         })
     }
 
-    /// Whether the second of a pair is more than [`LONG`].
+    /// Whether the second of a pair is the length of a long row.
     fn is_long(&mut self, span: Span) -> Typed<Lambda> {
+        let long = self.long;
         let pair = self
             .builder
             .param("pair", Type::Tuple(vec![Type::I64, Type::I64]));
         let whole = Atom::Var(pair.var.clone());
         let body = self.builder.body(|builder| {
             let length = builder.bind(Exp::Project(whole, 1), "length", span)?;
-            let is_long = builder.bind(Exp::Binary(BinOp::Gt, length, int(LONG)), "is_long", span)?;
+            let is_long = builder.bind(Exp::Binary(BinOp::Gt, length, int(long)), "is_long", span)?;
             Ok::<_, TypeError>((Vec::new(), vec![is_long]))
         })?;
         Ok(Lambda {
@@ -346,6 +389,41 @@ impl Sharer {
     }
 }
 
+/// Whether something in a function is worth all threads where its row is long: also in branches and loops.
+struct Shares(bool);
+
+impl Shares {
+    fn in_body(body: &Body) -> bool {
+        let mut shares = Shares(false);
+        shares.body(body);
+        shares.0
+    }
+}
+
+impl Walk for Shares {
+    fn exp(&mut self, exp: &Exp) {
+        match exp {
+            Exp::Op(op) => {
+                self.0 |= matches!(
+                    op.prim,
+                    Prim::Reduce | Prim::ReduceComm | Prim::ReduceByIndex | Prim::Scan | Prim::ScanExclusive
+                );
+            }
+            _ => walk_exp(self, exp),
+        }
+    }
+}
+
+/// Whether there are zeros of a type: scalars, tuples, and arrays of sizes that are known outside.
+fn has_nothing(ty: &Type) -> bool {
+    match ty {
+        Type::Scalar(_) => true,
+        Type::Tuple(parts) => parts.iter().all(has_nothing),
+        Type::Array(Dim::Size(_), element) => has_nothing(element),
+        Type::Vector(..) | Type::Array(Dim::Jagged, _) | Type::Data(_) | Type::Node(_) => false,
+    }
+}
+
 /// Zeros, where a value is not looked at.
 fn nothing(builder: &mut Builder, ty: &Type, span: Span) -> Typed<Atom> {
     match ty {
@@ -354,7 +432,15 @@ fn nothing(builder: &mut Builder, ty: &Type, span: Span) -> Typed<Atom> {
             let parts: Typed<Vec<Atom>> = parts.iter().map(|part| nothing(builder, part, span)).collect();
             builder.bind(Exp::Tuple(parts?), "nothing", span)
         }
-        Type::Vector(..) | Type::Array(..) | Type::Data(_) | Type::Node(_) => Ok(int(0)),
+        Type::Array(Dim::Size(size), element) => {
+            let (size, zero) = (builder.size_atom(size, span)?, nothing(builder, element, span)?);
+            builder.bind(
+                plain_op(Prim::Replicate, vec![], vec![size, zero]),
+                "nothing",
+                span,
+            )
+        }
+        Type::Vector(..) | Type::Array(Dim::Jagged, _) | Type::Data(_) | Type::Node(_) => Ok(int(0)),
     }
 }
 

@@ -10,6 +10,9 @@
 //!                                           (split 32 xs)   … and what is left over as it stands
 //! ```
 //!
+//! A reduction of arrays that are the same for all elements is such a loop too, where its operator has no lanes of its own: the nearest of some
+//! points (`argmin`) is found for a group of others at a time. What fails alike for all elements may stand before, and fails once for a group.
+//!
 //! A loop that all elements run equally often (`for i < n` with one `n`) needs no mask. What stands before, between and behind loops is one
 //! map each. A group has two vectors of the widest state, which keeps the processor's arithmetic busy; like all numbers of a
 //! strategy it does not depend on the machine.
@@ -20,16 +23,21 @@
 mod lifting;
 
 use crate::cost::{is_scalars, is_simple, is_simple_stmt};
-use crate::write::{at_level, int, view};
-use crate::{Around, Choice, Chooser, Machine, Topic};
+use crate::operator::Operator;
+use crate::producers::Plan;
+use crate::write::{Definitions, at_level, int, view};
+use crate::{Around, Choice, Chooser, Fusion, Machine, Topic};
 use almach_base::Span;
 use almach_core::typing::Typed;
-use almach_core::visit::{Walk, fresh_lambda, walk_exp};
-use almach_core::{Atom, Body, Exp, Lambda, Loop, LoopForm, Op, Param, Pattern, ResultType, Stmt, Type};
+use almach_core::visit::{Vars, Walk, fresh_lambda, walk_exp};
+use almach_core::{
+    Atom, Body, Dim, Exp, Lambda, Loop, LoopForm, Op, Param, Pattern, ResultType, Stmt, Type, Var,
+};
 use almach_prim::{Level, Prim};
 use almach_rewrite::facts::{Facts, is_fixed};
 use almach_value::ScalarType;
 use lifting::Lifting;
+use std::collections::{HashMap, HashSet};
 
 /// Bytes that the lanes of a group have of the widest state ([`Topic::Masks`] has the names of the answers).
 const GROUP_BYTES: [i64; 3] = [128, 64, 256];
@@ -52,11 +60,7 @@ impl Chooser {
             return None;
         };
         let has_lanes = self.machine != Machine::Device && around != Around::Lane;
-        if !has_lanes
-            || is_fixed(op)
-            || is_simple(function, &self.facts)
-            || !is_maskable(function, &self.facts)
-        {
+        if !has_lanes || is_fixed(op) || is_simple(function, &self.facts) || !self.is_maskable(function) {
             return None;
         }
         let widest = widest_state(&function.body);
@@ -97,7 +101,8 @@ impl Chooser {
             groups.push(self.bind(view(Prim::Split, vec![int(group.lanes), whole]), "groups", span)?);
             rests.push(rest);
         }
-        let each = self.group_function(function, &groups, group, span)?;
+        let looping = self.with_loops(function)?;
+        let each = self.group_function(&looping, &groups, group, span)?;
         let done = at_level(Prim::Map, level, vec![each], groups);
         let done = self.builder.bind_all(done, &["done".into()], span)?;
         let one = self.lambda(function, around.inside(Some(level), self.machine))?;
@@ -151,17 +156,183 @@ impl Chooser {
     }
 }
 
-/// Whether a function is scalar code with loops, in which nothing can fail: lanes that are done may compute along.
-fn is_maskable(function: &Lambda, facts: &Facts) -> bool {
-    function.context.is_empty()
-        && function.result.context.is_empty()
-        && function.params.iter().all(|param| is_scalars(&param.ty))
-        && function.result.types.iter().all(is_scalars)
-        && is_maskable_body(&function.body, facts)
+impl Chooser {
+    /// Whether a function is scalar code with loops, in which nothing can fail but what fails alike for all elements: lanes that are done may
+    /// compute along.
+    fn is_maskable(&self, function: &Lambda) -> bool {
+        let is_plain = function.context.is_empty()
+            && function.result.context.is_empty()
+            && function.params.iter().all(|param| is_scalars(&param.ty))
+            && function.result.types.iter().all(is_scalars);
+        if !is_plain {
+            return false;
+        }
+        let folds = self.folds(&function.body);
+        let mut varying: HashSet<Var> = function.params.iter().map(|param| param.var.clone()).collect();
+        let mut loops = false;
+        for (at, stmt) in function.body.stmts.iter().enumerate() {
+            let varies = Vars::of_exp(&stmt.exp)
+                .used
+                .iter()
+                .any(|var| varying.contains(var));
+            if varies {
+                varying.extend(stmt.pattern.values.iter().map(|value| value.var.clone()));
+            }
+            let fold = folds.get(&at);
+            let fits = match fold {
+                Some(fold) => fold.arrays.iter().all(|array| !is_var_of(array, &varying)),
+                None => {
+                    folds.values().any(|fold| fold.producers.contains(&at))
+                        // Behind a loop that does not end for another element it would not be reached.
+                        || (!varies && !loops && is_alike(stmt))
+                        || is_maskable_stmt(stmt, &self.facts)
+                }
+            };
+            if !fits {
+                return false;
+            }
+            loops |= lifting::holds_loop(&stmt.exp) || fold.is_some();
+        }
+        loops
+    }
+
+    /// The reductions of a body that can be loops on scalars, by their places.
+    fn folds(&self, body: &Body) -> HashMap<usize, Fold> {
+        let plan = match self.fusion {
+            Fusion::On => Plan::of(self, body),
+            Fusion::Off => Plan::default(),
+        };
+        let found = body.stmts.iter().enumerate();
+        found
+            .filter_map(|(at, stmt)| {
+                let producers: Vec<usize> = plan.producers(at).collect();
+                Some((at, self.fold_of(body, stmt, producers)?))
+            })
+            .collect()
+    }
+
+    /// A reduction by an operator that has no lanes of its own, of elements that are scalars.
+    fn fold_of(&self, body: &Body, stmt: &Stmt, producers: Vec<usize>) -> Option<Fold> {
+        let Exp::Op(op) = &stmt.exp else { return None };
+        let ([function], [_, array]) = (op.functions.as_slice(), op.args.as_slice()) else {
+            return None;
+        };
+        let is_reduction = matches!(op.prim, Prim::Reduce | Prim::ReduceComm) && !is_fixed(op);
+        if !is_reduction || Operator::of(function).is_some() || !is_simple(function, &self.facts) {
+            return None;
+        }
+        let feeding: Vec<&Stmt> = producers.iter().filter_map(|at| body.stmts.get(*at)).collect();
+        let is_map = |stmt: &&Stmt| matches!(&stmt.exp, Exp::Op(op) if op.prim == Prim::Map);
+        if !feeding.iter().all(is_map) || !self.is_simple_chain(&feeding, is_scalars) {
+            return None;
+        }
+        let arrays = match feeding.first().map(|stmt| &stmt.exp) {
+            Some(Exp::Op(giver)) => giver.args.clone(),
+            _ => vec![array.clone()],
+        };
+        let is_array = |array: &Atom| {
+            let ty = self.facts.env.atom_type(array);
+            matches!(ty, Ok(Type::Array(Dim::Size(_), element)) if is_scalars(&element))
+        };
+        arrays.iter().all(is_array).then_some(Fold { producers, arrays })
+    }
+
+    /// A function with loops in the place of its reductions.
+    fn with_loops(&mut self, function: &Lambda) -> Typed<Lambda> {
+        let folds = self.folds(&function.body);
+        let stmts = &function.body.stmts;
+        self.builder.enter();
+        for (at, stmt) in stmts.iter().enumerate() {
+            match folds.get(&at) {
+                Some(fold) => {
+                    let feeding: Vec<&Stmt> = fold.producers.iter().filter_map(|at| stmts.get(*at)).collect();
+                    let looped = self.as_loop(stmt, &feeding, &fold.arrays)?;
+                    self.builder.push(stmt.pattern.clone(), looped, stmt.span);
+                }
+                None if folds.values().any(|fold| fold.producers.contains(&at)) => {}
+                None => self
+                    .builder
+                    .push(stmt.pattern.clone(), stmt.exp.clone(), stmt.span),
+            }
+        }
+        let body = self
+            .builder
+            .leave(function.body.context.clone(), function.body.values.clone());
+        Ok(Lambda {
+            body,
+            ..function.clone()
+        })
+    }
+
+    /// `reduce f e (map g xs)` as `loop (acc = e) for i < n do f acc (g xs[i])`.
+    fn as_loop(&mut self, stmt: &Stmt, feeding: &[&Stmt], arrays: &[Atom]) -> Typed<Exp> {
+        let (Exp::Op(op), span) = (&stmt.exp, stmt.span) else {
+            return Ok(stmt.exp.clone());
+        };
+        let ([function], [initial, _], [first, ..]) = (op.functions.as_slice(), op.args.as_slice(), arrays)
+        else {
+            return Ok(stmt.exp.clone());
+        };
+        let bound = self.builder.length(first, span)?;
+        let index = self.builder.param("i", Type::I64);
+        let ty = self.builder.type_of(initial)?;
+        let acc = self.builder.param("acc", ty);
+        self.builder.enter();
+        let mut values = Vec::with_capacity(arrays.len());
+        for array in arrays {
+            let element = Exp::Index {
+                array: array.clone(),
+                indices: vec![Atom::Var(index.var.clone())],
+            };
+            values.push(self.bind(element, "x", span)?);
+        }
+        let mut definitions = Definitions::new();
+        let maps = feeding.iter().filter_map(|stmt| match &stmt.exp {
+            Exp::Op(giver) => giver.functions.first(),
+            _ => None,
+        });
+        for map in maps {
+            values = self.splice(map, &values, &mut definitions)?;
+        }
+        values.insert(0, Atom::Var(acc.var.clone()));
+        let next = self.splice(function, &values, &mut definitions)?;
+        let body = self.builder.leave(Vec::new(), next);
+        Ok(Exp::Loop(Box::new(Loop {
+            context: Vec::new(),
+            params: vec![(acc, initial.clone())],
+            form: LoopForm::For { index, bound },
+            body,
+        })))
+    }
+}
+
+/// A reduction that can be a loop: the places of what feeds it, from the source on, and the arrays it reads.
+struct Fold {
+    producers: Vec<usize>,
+    arrays: Vec<Atom>,
+}
+
+fn is_var_of(atom: &Atom, vars: &HashSet<Var>) -> bool {
+    matches!(atom, Atom::Var(var) if vars.contains(var))
+}
+
+/// Whether a statement can be done once for a group, if it is the same for all elements.
+fn is_alike(stmt: &Stmt) -> bool {
+    let is_kind = matches!(
+        stmt.exp,
+        Exp::Assert { .. } | Exp::Index { .. } | Exp::Binary(..) | Exp::Unary(..)
+    );
+    is_kind
+        && stmt.pattern.context.is_empty()
+        && stmt.pattern.values.iter().all(|value| is_scalars(&value.ty))
 }
 
 fn is_maskable_body(body: &Body, facts: &Facts) -> bool {
-    body.stmts.iter().all(|stmt| match &stmt.exp {
+    body.stmts.iter().all(|stmt| is_maskable_stmt(stmt, facts))
+}
+
+fn is_maskable_stmt(stmt: &Stmt, facts: &Facts) -> bool {
+    match &stmt.exp {
         Exp::Loop(looped) => is_maskable_loop(looped, facts),
         Exp::If {
             then,
@@ -175,7 +346,7 @@ fn is_maskable_body(body: &Body, facts: &Facts) -> bool {
                 && is_maskable_body(otherwise, facts)
         }
         _ => is_simple_stmt(stmt, facts),
-    })
+    }
 }
 
 fn is_maskable_loop(looped: &Loop, facts: &Facts) -> bool {
@@ -194,8 +365,13 @@ fn widest_state(body: &Body) -> i64 {
     struct Widest(i64);
     impl Walk for Widest {
         fn exp(&mut self, exp: &Exp) {
-            if let Exp::Loop(looped) = exp {
-                looped.params.iter().for_each(|(param, _)| self.state(&param.ty));
+            match exp {
+                Exp::Loop(looped) => looped.params.iter().for_each(|(param, _)| self.state(&param.ty)),
+                Exp::Op(op) if matches!(op.prim, Prim::Reduce | Prim::ReduceComm) => {
+                    let states = op.functions.iter().flat_map(|function| &function.result.types);
+                    states.for_each(|ty| self.state(ty));
+                }
+                _ => {}
             }
             walk_exp(self, exp);
         }

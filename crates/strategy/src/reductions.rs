@@ -19,6 +19,7 @@
 
 use crate::operator::Operator;
 use crate::weights::WORTH_THREADS;
+use crate::within::reads_within;
 use crate::write::{Definitions, at_level, int, view};
 use crate::{Around, Choice, Chooser, Machine, Topic, cost};
 use almach_base::Span;
@@ -47,7 +48,7 @@ pub(crate) struct Reduction {
     pub(crate) operator: Option<Operator>,
     /// How many arrays feed it, zipped to one.
     pub(crate) arity: usize,
-    stages: Vec<Stage>,
+    pub(crate) stages: Vec<Stage>,
     pub(crate) state: Type,
     pub(crate) element: Type,
     /// Whether all that happens to an element is straight-line code on scalars.
@@ -180,7 +181,7 @@ impl Chooser {
             },
             state: self.builder.type_of(initial)?,
             element,
-            simple: self.is_simple_chain(producers),
+            simple: self.is_simple_chain(producers, cost::is_for_lanes),
             fails: producers.iter().any(|stmt| self.facts.can_fail(&stmt.exp))
                 || self.facts.body_can_fail(&function.body),
             work: self.work(function, producers),
@@ -226,12 +227,13 @@ impl Chooser {
         Ok(stages)
     }
 
-    pub(crate) fn is_simple_chain(&self, producers: &[&Stmt]) -> bool {
+    /// Whether what feeds a reduction is straight-line code on elements of such types.
+    pub(crate) fn is_simple_chain(&self, producers: &[&Stmt], takes: impl Fn(&Type) -> bool) -> bool {
         producers.iter().all(|producer| match &producer.exp {
-            Exp::Op(giver) => giver
-                .functions
-                .iter()
-                .all(|function| cost::is_simple(function, &self.facts)),
+            Exp::Op(giver) => giver.functions.iter().all(|function| {
+                let within = reads_within(function, &giver.args, &self.numbers, &self.facts);
+                cost::is_simple_on(function, &self.facts, &takes, &within)
+            }),
             _ => false,
         })
     }
@@ -311,6 +313,10 @@ impl Chooser {
     /// One chunk, which is not empty, on its own.
     pub(crate) fn part(&mut self, reduction: &Reduction, chunk: &Atom, span: Span) -> Typed<Atom> {
         if let Some(operator) = &reduction.operator {
+            if let Some(small) = self.small(reduction, chunk) {
+                let identity = self.identity(operator, span)?;
+                return self.on_narrow_lanes(reduction, &identity, chunk, &small);
+            }
             return match self.lanes(reduction, chunk) {
                 Some(shape) => self.on_lanes(reduction, None, chunk, shape),
                 None => {
@@ -331,6 +337,18 @@ impl Chooser {
 
     /// An array reduced into a state, by one worker.
     fn reduced(&mut self, reduction: &Reduction, start: &Atom, array: &Atom) -> Typed<Atom> {
+        if let Some(small) = self.small(reduction, array) {
+            return self.on_narrow_lanes(reduction, start, array, &small);
+        }
+        self.on_lanes_or_in_order(reduction, start, array)
+    }
+
+    pub(crate) fn on_lanes_or_in_order(
+        &mut self,
+        reduction: &Reduction,
+        start: &Atom,
+        array: &Atom,
+    ) -> Typed<Atom> {
         match self.lanes(reduction, array) {
             Some(shape) => self.on_lanes(reduction, Some(start), array, shape),
             None => self.fold(reduction, start, array),
@@ -398,7 +416,7 @@ impl Chooser {
     }
 
     /// What becomes of an element before it is combined; only for reductions without filters.
-    fn fed(&mut self, reduction: &Reduction, element: &Atom) -> Typed<Atom> {
+    pub(crate) fn fed(&mut self, reduction: &Reduction, element: &Atom) -> Typed<Atom> {
         let mut definitions = Definitions::new();
         let mut values = self.unzipped(element, reduction.arity, &mut definitions, reduction.span)?;
         for stage in &reduction.stages {

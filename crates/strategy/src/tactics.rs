@@ -33,6 +33,8 @@ pub enum Topic {
     Level,
     /// How many elements of a map go through its loops together.
     Masks,
+    /// Which rows are so long that all threads share each.
+    LongRows,
 }
 
 impl Topic {
@@ -93,6 +95,16 @@ impl Topic {
                     "loops one element after the other",
                 ],
             ),
+            (
+                Topic::LongRows,
+                &[
+                    "rows of more than 65536 elements for all threads",
+                    "rows of more than 8192 elements for all threads",
+                    "rows of more than 524288 elements for all threads",
+                    "rows of more than 4194304 elements for all threads",
+                    "each row for one thread",
+                ],
+            ),
             (Topic::Level, &["level as usual", "in order", "on lanes"]),
         ];
         let words = WORDS.iter().find(|(topic, _)| *topic == self);
@@ -140,6 +152,15 @@ impl Tactics {
         Tactics {
             answers: BTreeMap::new(),
             otherwise: Otherwise::Drawn { percent, seed },
+        }
+    }
+
+    /// A question with so many answers, and the one it gets.
+    pub(crate) fn asked(&self, question: Question, count: u32) -> Asked {
+        Asked {
+            question,
+            count,
+            answer: self.answer(question, count),
         }
     }
 
@@ -195,19 +216,14 @@ impl Chooser {
     /// One of `count` answers to a question; the first is the usual one.
     pub(crate) fn ask(&self, span: Span, topic: Topic, count: u32) -> u32 {
         let question = Question { span, topic };
-        let answer = self.tactics.answer(question, count);
-        let asked = Asked {
-            question,
-            count,
-            answer,
-        };
+        let asked = self.tactics.asked(question, count);
         // Asked again with fewer answers, by a copy that has fewer: the search knows of all.
         let mut known = self.asked.borrow_mut();
         let entry = known.entry(question).or_insert(asked);
         if entry.count < count {
             *entry = asked;
         }
-        answer
+        asked.answer
     }
 
     /// Whether the usual thing is done.

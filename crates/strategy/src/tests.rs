@@ -324,3 +324,92 @@ fn loops_are_one_element_after_the_other_on_a_device_and_where_it_is_asked_for()
     let text = program_to_string(&otherwise.program, Spans::Omit);
     assert!(!text.contains("map@vec"), "{text}");
 }
+
+const POINTS: &str = r"
+fun main {n} (points: [n][2]f32): f32 =
+  let xs: [n]f32 = map (\(p: [2]f32): f32 ->
+    let a: f32 = p[0i32]
+    let b: f32 = p[1i32]
+    let c: f32 = a - b
+    in c) points
+  let s: f32 = reduce (\(a: f32, b: f32): f32 ->
+    let c: f32 = max a b
+    in c) 0.0f32 xs
+  in s
+entry main = main (points: [n][2]f32): f32
+";
+
+#[test]
+fn short_rows_are_reduced_on_lanes() {
+    let shown = text(POINTS, Machine::Threads);
+    assert!(shown.contains("split 64i64"), "{shown}");
+    let other = text(&POINTS.replace("p[1i32]", "p[2i32]"), Machine::Threads);
+    assert!(
+        !other.contains("split 64i64"),
+        "what is out of bounds stays in order: {other}"
+    );
+}
+
+const COUNTS: &str = r"
+fun main {n} (xs: [n]i32): i64 =
+  let ones: [n]i64 = map (\(x: i32): i64 ->
+    let p: bool = x > 3i32
+    let c: i64 = if p: i64 then 1i64 else 0i64
+    in c) xs
+  let s: i64 = reduce (\(a: i64, b: i64): i64 ->
+    let c: i64 = a + b
+    in c) 0i64 ones
+  in s
+entry main = main (xs: [n]i32): i64
+";
+
+#[test]
+fn counts_are_summed_in_bytes() {
+    for machine in [Machine::Threads, Machine::Sequential] {
+        let shown = text(COUNTS, machine);
+        assert!(
+            shown.contains("split 8192i64") && shown.contains("[64]u8"),
+            "{shown}"
+        );
+    }
+    let twos = text(&COUNTS.replace("then 1i64", "then 2i64"), Machine::Threads);
+    assert!(twos.contains("split 4096i64"), "{twos}");
+    for other in ["then 1000i64", "then -1i64"] {
+        let shown = text(&COUNTS.replace("then 1i64", other), Machine::Threads);
+        assert!(!shown.contains("u8"), "{shown}");
+    }
+    for n in [0, 1, 8191, 8192, 8193, 40000] {
+        agree(COUNTS, &[ints(n)]);
+    }
+}
+
+const NEAREST: &str = r"
+fun main {n, k} (xs: [n]i32, cs: [k]i32): [n]i32 =
+  let t: bool = k > 0i64
+  let ys: [n]i32 = map (\(x: i32): i32 ->
+    let checked: () = assert t, none
+    let first: i32 = cs[0i32]
+    let ds: [k]i32 = map (\(c: i32): i32 ->
+      let d: i32 = c - x
+      in d) cs
+    let y: i32 = reduce (\(a: i32, b: i32): i32 ->
+      let c: bool = b < a
+      let r: i32 = if c: i32 then b else a
+      in r) first ds
+    in y) xs
+  in ys
+entry main = main (xs: [n]i32, cs: [k]i32): [n]i32
+";
+
+#[test]
+fn a_reduction_inside_a_map_is_a_loop_on_lanes() {
+    let source = NEAREST.replace("none", "\"none\"");
+    let shown = text(&source, Machine::Threads);
+    assert!(shown.contains("split 32i64"), "{shown}");
+    for n in [0, 1, 31, 32, 33, 100] {
+        agree(&source, &[ints(n), ints(5)]);
+    }
+    // An array of the element's own is no other's.
+    let own = source.replace("c - x", "c / x");
+    assert!(!text(&own, Machine::Threads).contains("split 32i64"));
+}

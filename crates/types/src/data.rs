@@ -3,6 +3,7 @@
 use crate::annotate::{Blank, Reading};
 use crate::checker::Checker;
 use crate::dependencies::components;
+use crate::parts::node_fields_at;
 use crate::scheme::{PolyType, substitute};
 use crate::solver::{Replaced, map_type, walk_type};
 use crate::tree::{Constructor, DataId, Dim, ForeignDef, Recursive, Scheme, Type, TypeVar};
@@ -141,17 +142,11 @@ impl<'a> Checker<'a> {
     }
 
     /// The types of a constructor's fields at type arguments; in a node value the data type itself is `reference`.
-    pub fn field_types(
-        &self,
-        data: DataId,
-        constructor: u32,
-        args: &[Type],
-        reference: Option<&Type>,
-    ) -> Vec<Type> {
+    pub fn field_types(&self, data: DataId, at: u32, args: &[Type], reference: Option<&Type>) -> Vec<Type> {
         let Some(def) = self.data_def(data) else {
             return Vec::new();
         };
-        let Some(constructor) = def.constructors.get(constructor as usize) else {
+        let Some(constructor) = def.constructors.get(at as usize) else {
             return Vec::new();
         };
         let types: HashMap<u32, Type> = def
@@ -160,15 +155,15 @@ impl<'a> Checker<'a> {
             .zip(args)
             .map(|(var, arg)| (var.id, arg.clone()))
             .collect();
-        let own: Vec<Type> = def.params.iter().cloned().map(Type::Var).collect();
-        constructor
-            .fields
-            .iter()
-            .map(|field| match reference {
-                None => substitute(field, &types, &HashMap::new()),
-                Some(reference) => substitute_node(field, data, &own, reference, &types),
-            })
-            .collect()
+        match reference {
+            Some(reference) => node_fields_at(&self.data, data, at, &types, reference),
+            None => {
+                let fields = constructor.fields.iter();
+                fields
+                    .map(|field| substitute(field, &types, &HashMap::new()))
+                    .collect()
+            }
+        }
     }
 
     pub fn check_foreign(&mut self, decls: &[&'a ast::Foreign]) {
@@ -260,28 +255,4 @@ impl<'a> Checker<'a> {
             result,
         }))
     }
-}
-
-fn substitute_node(
-    ty: &Type,
-    data: DataId,
-    own: &[Type],
-    reference: &Type,
-    types: &HashMap<u32, Type>,
-) -> Type {
-    map_type(
-        ty,
-        &mut |part| match part {
-            Type::Data(other, args) if *other == data && args.as_slice() == own => {
-                Replaced::With(reference.clone())
-            }
-            // Inside another data type there are data, not references: only nodes of one type are in its table.
-            Type::Data(..) => Replaced::With(crate::scheme::substitute(part, types, &HashMap::new())),
-            Type::Var(var) => types
-                .get(&var.id)
-                .map_or(Replaced::Descend, |ty| Replaced::With(ty.clone())),
-            _ => Replaced::Descend,
-        },
-        &mut |dim, _| dim.clone(),
-    )
 }

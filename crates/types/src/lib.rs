@@ -14,6 +14,7 @@ mod finish;
 mod infer;
 mod modules;
 mod names;
+pub mod parts;
 mod patterns;
 mod pending;
 pub mod print;

@@ -115,6 +115,26 @@ const MISTAKES: &[(&str, &str)] = &[
         "def f (l: List i32) =\n  foreach x in l with new, old do\n    case x of\n    | #Nil -> #Nil\n    | #Cons h t -> #Cons h t\n",
     ),
     (
+        "old_reference_in_a_sum_of_a_node",
+        "data State 't = Idle | Waits 't\ndata Tree = Leaf (State Tree) | Fork (State Tree) Tree Tree\ndef f (t: Tree) =\n  foreach x in t with new, old do\n    case x of\n    | #Leaf s -> #Leaf s\n    | #Fork s l r -> #Fork Idle (new l) (new r)\n",
+    ),
+    (
+        "datum_in_a_sum_of_a_node",
+        "data State 't = Idle | Waits 't\ndata Tree = Leaf (State Tree) | Fork (State Tree) Tree Tree\ndef f (t: Tree) =\n  foreach x in t with new, old do\n    case x of\n    | #Leaf s -> #Leaf (Waits t)\n    | #Fork s l r -> #Fork Idle (new l) (new r)\n",
+    ),
+    (
+        "reference_in_a_sum_of_a_datum",
+        "data State 't = Idle | Waits 't\ndata Tree = Leaf (State Tree) | Fork (State Tree) Tree Tree\ndef f (t: Tree) =\n  foreach x in t with new, old do\n    case x of\n    | #Leaf s -> #Leaf Idle\n    | #Fork s l r -> (let whole = Leaf (Waits l) in #Fork Idle (new l) (new r))\n",
+    ),
+    (
+        "number_in_a_sum_of_a_node",
+        "data State 't = Idle | Waits 't\ndata Tree = Leaf (State Tree) | Fork (State Tree) Tree Tree\ndef f (t: Tree) =\n  foreach x in t with new, old do\n    case x of\n    | #Leaf s -> #Leaf (Waits 0)\n    | #Fork s l r -> #Fork s (new l) (new r)\n",
+    ),
+    (
+        "sum_with_references_leaves_foreach",
+        "data State 't = Idle | Waits 't\ndata Tree = Leaf (State Tree) | Fork (State Tree) Tree Tree\ndata Trees = One (State Tree) | More Trees\ndef f (t: Tree) =\n  foreach x in t with new, old do\n    case x of\n    | #Leaf s -> #One s\n    | #Fork s l r -> #More (new l)\n",
+    ),
+    (
         "reference_leaves_foreach",
         "def f (l: List i32) =\n  foreach x in l with new, old do\n    case x of\n    | #Nil -> #Nil\n    | #Cons h t -> #Cons t (new t)\n",
     ),

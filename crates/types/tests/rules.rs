@@ -80,9 +80,12 @@ fn recursive_data_in_parallel() {
         "def f (l: List i32) = foreach x in l with new, old do x |> (\\y -> case y of | #Nil -> #Nil | #Cons h t -> #Cons h (new t))\n",
         "def step new node = case node of | #Nil -> #Nil | #Cons h t -> #Cons (h * 2) (new t)\n\
          def f (l: List i32) = foreach x in l with new, old do step new x\n",
-        // Inside another data type there are data, not references.
+        // Inside other sums there are references too, but data inside other recursive types.
         "data State 'r = Open 'r | Shut i32\ndata P = P (State P) (State P)\n\
-         def f (p: P) = foreach x in p with new, old do (case x of | #P a b -> #P b a)\n",
+         def to new s = case s of | Open r -> Open (new r) | Shut k -> Shut k\n\
+         def f (p: P) = foreach x in p with new, old do (case x of | #P a b -> #P (to new b) (to new a))\n",
+        "data P = P i32 (List P)\n\
+         def f (p: P) = foreach x in p with new, old do (case x of | #P k ps -> #P (k + 1) ps)\n",
         "data Rose = Rose i32 ([]Rose)\n\
          def f (r: Rose) = foreach x in r with new, old do (case x of | #Rose v kids -> #Rose (v + i32 (length kids)) (map new kids))\n",
         "data Even = Zero | FromOdd Odd\ndata Odd = FromEven Even\n\

@@ -41,6 +41,8 @@ pub enum References {
     Tuple(Vec<References>),
     /// In its elements.
     Array(Box<References>),
+    /// In the fields of a sum, by constructor.
+    Sum(NodeReferences),
 }
 
 /// A table cannot be a datum.
@@ -89,8 +91,27 @@ impl References {
             References::Position => false,
             References::Tuple(components) => components.iter().all(References::is_none),
             References::Array(element) => element.is_none(),
+            References::Sum(constructors) => constructors.iter().flatten().all(References::is_none),
         }
     }
+
+    /// Those of the fields of a sum's value.
+    fn of_fields<'r>(constructors: &'r NodeReferences, sum: &SumValue) -> &'r [References] {
+        constructors
+            .get(sum.constructor as usize)
+            .map_or(&[], Vec::as_slice)
+    }
+}
+
+/// A sum with its fields replaced, each by what says where it holds positions.
+fn map_fields(
+    sum: &SumValue,
+    constructors: &NodeReferences,
+    replace: &mut dyn FnMut(&Value, &References) -> Value,
+) -> Value {
+    let fields = sum.fields.iter().zip(References::of_fields(constructors, sum));
+    let fields = fields.map(|(field, references)| replace(field, references));
+    Value::sum(sum.constructor, fields.collect::<Vec<_>>())
 }
 
 impl NodeTable {
@@ -199,6 +220,11 @@ fn check_positions(
         (References::Array(element), Value::Array(array)) => array
             .values()
             .try_for_each(|value| check_positions(&value, element, node, count)),
+        (References::Sum(constructors), Value::Sum(sum)) => sum
+            .fields
+            .iter()
+            .zip(References::of_fields(constructors, sum))
+            .try_for_each(|(field, references)| check_positions(field, references, node, count)),
         _ => Err(malformed),
     }
 }
@@ -310,6 +336,11 @@ fn unfold(value: &Value, references: &References, table: &Arc<NodeTable>) -> Val
                 })
             }))
         }
+        (References::Sum(constructors), Value::Sum(sum)) => {
+            map_fields(sum, constructors, &mut |field, references| {
+                unfold(field, references, table)
+            })
+        }
         _ => value.clone(),
     }
 }
@@ -320,7 +351,13 @@ fn map_array(
     references: &References,
     replace: &mut dyn FnMut(Value) -> Value,
 ) -> ArrayValue {
-    map_leaves(array, references, &mut |elements| match elements {
+    map_leaves(array, references, &mut |elements, references| match elements {
+        Elements::Boxed(sums) if *references != References::Position => {
+            let sums = sums
+                .iter()
+                .map(|sum| replace_references(sum, references, replace));
+            Elements::Boxed(sums.collect())
+        }
         Elements::Scalars(Buffer::I64(positions)) => {
             Elements::Boxed(positions.iter().map(|at| replace(Value::from(*at))).collect())
         }
@@ -332,14 +369,14 @@ fn map_array(
     })
 }
 
-/// Replaces the arrays of references in an array.
+/// Replaces the arrays of references, and of sums that hold some, in an array.
 fn map_leaves(
     array: &ArrayValue,
     references: &References,
-    leaf: &mut dyn FnMut(&Elements) -> Elements,
+    leaf: &mut dyn FnMut(&Elements, &References) -> Elements,
 ) -> ArrayValue {
     let elements = match (&array.elements, references) {
-        (elements, References::Position) => leaf(elements),
+        (elements, References::Position | References::Sum(_)) => leaf(elements, references),
         (Elements::Tuples(components), References::Tuple(references)) => Elements::Tuples(
             components
                 .iter()
@@ -371,14 +408,25 @@ pub fn shift_positions(value: &Value, references: &References, first: i64) -> Va
             let fields = fields.iter().zip(components);
             Value::tuple(fields.map(|(field, references)| shift_positions(field, references, first)))
         }
-        (References::Array(element), Value::Array(array)) if !element.is_none() => {
-            Value::array(map_leaves(array, element, &mut |elements| match elements {
+        (References::Array(element), Value::Array(array)) if !element.is_none() => Value::array(map_leaves(
+            array,
+            element,
+            &mut |elements, references| match elements {
                 Elements::Scalars(Buffer::I64(positions)) => {
                     let shifted = positions.iter().map(|at| at.wrapping_sub(first));
                     Elements::Scalars(Buffer::I64(shifted.collect()))
                 }
+                Elements::Boxed(sums) => {
+                    let sums = sums.iter().map(|sum| shift_positions(sum, references, first));
+                    Elements::Boxed(sums.collect())
+                }
                 other => other.clone(),
-            }))
+            },
+        )),
+        (References::Sum(constructors), Value::Sum(sum)) => {
+            map_fields(sum, constructors, &mut |field, references| {
+                shift_positions(field, references, first)
+            })
         }
         _ => value.clone(),
     }
@@ -428,6 +476,10 @@ fn collect_references(value: &Value, references: &References, found: &mut Vec<Da
                 collect_references(&value, element, found);
             }
         }
+        (References::Sum(constructors), Value::Sum(sum)) => {
+            let fields = sum.fields.iter().zip(References::of_fields(constructors, sum));
+            fields.for_each(|(field, references)| collect_references(field, references, found));
+        }
         _ => {}
     }
 }
@@ -470,6 +522,11 @@ fn fold(value: &Value, references: &References, positions: &HashMap<NodeIdentity
                 fold(&datum, &References::Position, positions)
             }))
         }
+        (References::Sum(constructors), Value::Sum(sum)) => {
+            map_fields(sum, constructors, &mut |field, references| {
+                fold(field, references, positions)
+            })
+        }
         _ => value.clone(),
     }
 }
@@ -491,6 +548,11 @@ pub fn replace_references(
         }
         (References::Array(element), Value::Array(array)) if !element.is_none() => {
             Value::array(map_array(array, element, replace))
+        }
+        (References::Sum(constructors), Value::Sum(sum)) => {
+            map_fields(sum, constructors, &mut |field, references| {
+                replace_references(field, references, replace)
+            })
         }
         _ => value.clone(),
     }

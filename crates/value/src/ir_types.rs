@@ -134,7 +134,11 @@ impl<'t> Reader<'t> {
             constructors.push(Constructor { name, fields });
             if self.take("}") {
                 let name = Name::from("sum");
-                return Some(ValueType::Sum(Arc::new(SumType { name, constructors })));
+                return Some(ValueType::Sum(Arc::new(SumType {
+                    name,
+                    constructors,
+                    part: false,
+                })));
             }
             if !self.take("; ") {
                 return None;

@@ -4,8 +4,8 @@
 
 use crate::ty::{Scoped, ScopedSum};
 use crate::{
-    ArrayValue, Buffer, Constructor, Datum, NodeTable, Nonconformity, References, ScalarType, SumValue,
-    TableError, Value, ValueType, collect, conforms,
+    ArrayValue, Buffer, Constructor, Datum, NodeReferences, NodeTable, Nonconformity, References, ScalarType,
+    SumValue, TableError, Value, ValueType, collect, conforms,
 };
 use std::collections::HashMap;
 use std::fmt;
@@ -138,9 +138,10 @@ enum Frame<'t> {
     },
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum ConstructedKind {
     Sum,
+    /// Of a node, with positions here.
+    Part(NodeReferences),
     Datum,
     Node,
 }
@@ -438,9 +439,10 @@ impl<'t> Reader<'_, 't> {
         if recursive && token.kind == TokenKind::Word && token.text == "from_nodes" {
             return self.table(&token, sum, expected.place);
         }
-        let kind = match recursive {
-            true => ConstructedKind::Datum,
-            false => ConstructedKind::Sum,
+        let kind = match (recursive, &expected.references) {
+            (true, _) => ConstructedKind::Datum,
+            (false, References::Sum(constructors)) => ConstructedKind::Part(constructors.clone()),
+            (false, _) => ConstructedKind::Sum,
         };
         let (constructor, definition) = constructor_named(&token, &sum)?;
         needs_parentheses(&token, definition, expected.place)?;
@@ -456,18 +458,20 @@ impl<'t> Reader<'_, 't> {
     ) -> Step<'t> {
         let Some(ty) = sum.field(constructor, done.len()) else {
             return Ok(State::Done(match kind {
-                ConstructedKind::Sum | ConstructedKind::Node => Value::sum(constructor, done),
+                ConstructedKind::Sum | ConstructedKind::Part(_) | ConstructedKind::Node => {
+                    Value::sum(constructor, done)
+                }
                 ConstructedKind::Datum => Value::Datum(Datum::cell(constructor, done)),
             }));
         };
-        let references = match kind {
-            ConstructedKind::Node => sum
-                .sum
-                .references()
-                .get(constructor as usize)
-                .and_then(|fields| fields.get(done.len()))
-                .cloned()
-                .unwrap_or(References::None),
+        let field = |constructors: &NodeReferences| {
+            let fields = constructors.get(constructor as usize);
+            let field = fields.and_then(|fields| fields.get(done.len()));
+            field.cloned().unwrap_or(References::None)
+        };
+        let references = match &kind {
+            ConstructedKind::Node => field(&sum.sum.references()),
+            ConstructedKind::Part(constructors) => field(constructors),
             ConstructedKind::Sum | ConstructedKind::Datum => References::None,
         };
         self.frames.push(Frame::Constructed {

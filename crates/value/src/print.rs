@@ -398,8 +398,47 @@ impl<'t> Printer<'t> {
                 items.push(Item::Text("]".to_owned()));
                 self.push_all(items);
             }
+            (References::Sum(constructors), Value::Sum(value), _) => {
+                self.node_sum(&value, &ty, &constructors, place);
+            }
             _ => self.misfit(&ty),
         }
+    }
+
+    /// A sum in a node, which holds positions.
+    fn node_sum(
+        &mut self,
+        value: &SumValue,
+        ty: &Scoped<'t>,
+        constructors: &[Vec<References>],
+        place: Place,
+    ) {
+        let constructor = value.constructor as usize;
+        let (Some(sum), Some(references)) = (ty.sum(), constructors.get(constructor)) else {
+            return self.misfit(ty);
+        };
+        let Some(definition) = sum.sum.constructors.get(constructor) else {
+            return self.misfit(ty);
+        };
+        let (open, close) = match place {
+            Place::Argument if !value.fields.is_empty() => ("(", ")"),
+            Place::Argument | Place::Free => ("", ""),
+        };
+        let mut items = vec![Item::Text(format!("{open}{}", definition.name))];
+        for (index, (field, references)) in value.fields.iter().zip(references).enumerate() {
+            let Some(ty) = sum.field(value.constructor, index) else {
+                return self.misfit(ty);
+            };
+            items.push(Item::Text(" ".to_owned()));
+            items.push(Item::NodePart {
+                value: field.clone(),
+                ty,
+                references: references.clone(),
+                place: Place::Argument,
+            });
+        }
+        items.push(Item::Text(close.to_owned()));
+        self.push_all(items);
     }
 }
 
@@ -526,6 +565,12 @@ fn collect_positions(value: &Value, references: &References, found: &mut Vec<usi
         (References::Array(inside), Value::Array(array)) => {
             for value in array.values() {
                 collect_positions(&value, inside, found);
+            }
+        }
+        (References::Sum(constructors), Value::Sum(sum)) => {
+            let fields = constructors.get(sum.constructor as usize).into_iter().flatten();
+            for (part, field) in fields.zip(&sum.fields) {
+                collect_positions(field, part, found);
             }
         }
         _ => {}

@@ -30,6 +30,7 @@ fn sum(name: &str, constructors: &[(&str, &[ValueType])]) -> ValueType {
                 fields: fields.to_vec(),
             })
             .collect(),
+        part: false,
     }))
 }
 

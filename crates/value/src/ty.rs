@@ -41,6 +41,8 @@ pub enum DimType {
 pub struct SumType {
     pub name: Name,
     pub constructors: Vec<Constructor>,
+    /// Whether it is part of the values around it although it mentions their type: no datum of its own.
+    pub part: bool,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -80,7 +82,7 @@ impl ValueType {
 impl SumType {
     /// Whether its values are recursive data: it mentions itself, or a sum around it (through which it comes back).
     pub fn is_recursive(&self) -> bool {
-        self.mentions_outside(&mut Vec::new())
+        !self.part && self.mentions_outside(&mut Vec::new())
     }
 
     /// Whether it mentions a sum that is not in `inside`.
@@ -89,6 +91,12 @@ impl SumType {
             .iter()
             .flat_map(|constructor| &constructor.fields)
             .any(|field| type_mentions_outside(field, inside))
+    }
+
+    /// Whether there is a reference to a sum of this name in it.
+    pub fn mentions(&self, name: &Name) -> bool {
+        let fields = self.constructors.iter().flat_map(|it| &it.fields);
+        fields.into_iter().any(|field| mentions(field, name))
     }
 
     pub fn constructor(&self, name: &str) -> Option<(u32, &Constructor)> {
@@ -107,6 +115,17 @@ impl SumType {
                 .collect()
         };
         self.constructors.iter().map(field_references).collect()
+    }
+}
+
+fn mentions(ty: &ValueType, wanted: &Name) -> bool {
+    match ty {
+        ValueType::Scalar(_) | ValueType::Vector(..) => false,
+        ValueType::Tuple(components) => components.iter().any(|it| mentions(it, wanted)),
+        ValueType::Record(fields) => fields.iter().any(|(_, field)| mentions(field, wanted)),
+        ValueType::Array(_, element) => mentions(element, wanted),
+        ValueType::Sum(sum) => sum.mentions(wanted),
+        ValueType::Recursive(name) => name == wanted,
     }
 }
 
@@ -133,8 +152,18 @@ fn references(ty: &ValueType, sum: &Name) -> References {
     };
     match ty {
         ValueType::Recursive(name) if name == sum => References::Position,
-        ValueType::Scalar(_) | ValueType::Vector(..) | ValueType::Sum(_) | ValueType::Recursive(_) => {
-            References::None
+        ValueType::Scalar(_) | ValueType::Vector(..) | ValueType::Recursive(_) => References::None,
+        // What another recursive type holds is whole.
+        ValueType::Sum(other) if !other.part => References::None,
+        ValueType::Sum(other) => {
+            let constructors = other.constructors.iter();
+            let constructors: NodeReferences = constructors
+                .map(|it| it.fields.iter().map(|field| references(field, sum)).collect())
+                .collect();
+            match constructors.iter().flatten().all(References::is_none) {
+                true => References::None,
+                false => References::Sum(constructors),
+            }
         }
         ValueType::Tuple(components) => some(components.iter().map(|c| references(c, sum)).collect()),
         ValueType::Record(fields) => some(fields.iter().map(|(_, f)| references(f, sum)).collect()),

@@ -95,6 +95,15 @@ fn say_account(machine: &Machine, core: &Checked<Core>, entry: &Entry, args: &[V
             counted(account.peak, "byte"),
             counted(account.copied, "byte")
         ));
+        if let Some(idle) = machine.idle() {
+            let share = 100.0 * (1.0 - idle.least as f64 / idle.together as f64);
+            terminal::complain(&format!(
+                "{} side by side for {:.3} ms, of which the idlest had nothing to do in {:.1}%",
+                counted(idle.threads, "thread"),
+                idle.together as f64 / 1e6,
+                share.max(0.0)
+            ));
+        }
         return;
     }
     let planned = back::strategy(core.clone(), back::machine(Target::C))

@@ -17,16 +17,45 @@ pub(super) fn check(id: DataId, def: &DataDef, signatures: &Signatures) -> Typed
             check_field(field, signatures)?;
         }
     }
-    let found = match reaches_itself(id, def, signatures) {
-        true => Recursive::Yes,
-        false => Recursive::No,
+    let wrong = match def.recursive {
+        Recursive::Yes if !reaches_itself(id, def, signatures, Through::All) => {
+            "is marked recursive but is not"
+        }
+        Recursive::No if comes_back(id, def, signatures) => "is recursive but not marked so",
+        Recursive::Yes | Recursive::No => return check_parts(id, def, signatures),
     };
-    if found != def.recursive {
-        let message = match found {
-            Recursive::Yes => format!("`{}` is recursive but not marked so", def.name),
-            Recursive::No => format!("`{}` is marked recursive but is not", def.name),
-        };
-        return Err(TypeError::new(Rule::DataDefinition, message));
+    let message = format!("`{}` {wrong}", def.name);
+    Err(TypeError::new(Rule::DataDefinition, message))
+}
+
+/// Whether values of a sum may contain others, and not as parts of the nodes of a recursive type.
+fn comes_back(id: DataId, def: &DataDef, signatures: &Signatures) -> bool {
+    let is_part = signatures.data.iter().any(|node| node.part(id).is_some());
+    reaches_itself(id, def, signatures, Through::Sums)
+        || !is_part && reaches_itself(id, def, signatures, Through::All)
+}
+
+/// What parts are in nodes is what they are, with positions where they mention the type.
+fn check_parts(id: DataId, def: &DataDef, signatures: &Signatures) -> Typed<()> {
+    for (whole, positions) in &def.parts {
+        let (whole, positions) = (signatures.data(*whole)?, signatures.data(*positions)?);
+        let expected = whole.constructors.iter().map(|constructor| {
+            let fields = constructor.fields.iter();
+            let fields = fields.map(|field| def.with_positions(id, field)).collect();
+            (&constructor.name, fields)
+        });
+        let found = positions
+            .constructors
+            .iter()
+            .map(|it| (&it.name, it.fields.clone()));
+        let is_sum = |def: &DataDef| def.recursive == Recursive::No;
+        if !is_sum(whole) || !is_sum(positions) || !expected.eq(found) {
+            let message = format!(
+                "`{}` is not `{}` with positions of `{}`",
+                positions.name, whole.name, def.name
+            );
+            return Err(TypeError::new(Rule::DataDefinition, message));
+        }
     }
     Ok(())
 }
@@ -52,8 +81,16 @@ fn check_field(ty: &Type, signatures: &Signatures) -> Typed<()> {
     }
 }
 
+/// Which types a value may contain another of its type through.
+#[derive(Clone, Copy)]
+enum Through {
+    All,
+    /// Those that are not recursive.
+    Sums,
+}
+
 /// Whether a value of the type may contain another of the same type.
-fn reaches_itself(id: DataId, def: &DataDef, signatures: &Signatures) -> bool {
+fn reaches_itself(id: DataId, def: &DataDef, signatures: &Signatures, through: Through) -> bool {
     let mut seen: HashSet<DataId> = HashSet::new();
     let mut pending = mentioned(def);
     while let Some(next) = pending.pop() {
@@ -62,6 +99,7 @@ fn reaches_itself(id: DataId, def: &DataDef, signatures: &Signatures) -> bool {
         }
         if seen.insert(next)
             && let Ok(def) = signatures.data(next)
+            && (matches!(through, Through::All) || def.recursive == Recursive::No)
         {
             pending.extend(mentioned(def));
         }

@@ -2,7 +2,7 @@
 
 use super::Rule;
 use crate::ir::{DataId, Dim, Entry, Function, Program, Type, Var};
-use crate::typing::{TypeError, Typed, same_count, with_positions};
+use crate::typing::{TypeError, Typed, same_count};
 use almach_base::Name;
 use almach_value::{DimType, SumType, ValueType};
 
@@ -123,7 +123,7 @@ impl Border<'_> {
                     return false;
                 };
                 let constructors = def.constructors.iter().map(|it| {
-                    let fields = it.fields.iter().map(|field| with_positions(field, *id));
+                    let fields = it.fields.iter().map(|field| def.with_positions(*id, field));
                     (format!("#{}", it.name), fields.collect())
                 });
                 self.constructors_agree(sum, *id, constructors.collect())

@@ -4,8 +4,7 @@
 //! constructors or as a table, and no two arguments share nodes. Data of types that refer to each other have several tables; they stay as
 //! they are, cells and tables.
 
-use crate::groups::{group_of, tables};
-use crate::interp::lower::references_in;
+use crate::groups::{group_of, node_references, tables};
 use crate::ir::{DataDef, DataId, Function, Program, Type};
 use almach_value::{
     ArrayValue, Datum, Elements, Group, NodeReferences, NodeTable, SumValue, Value, group_datum, group_table,
@@ -43,14 +42,7 @@ impl Arrivals {
                     let group = tables(data, &members, root);
                     Recursive::InGroup(members, group)
                 }
-                None => {
-                    let constructors = def.constructors.iter();
-                    let references = constructors.map(|constructor| {
-                        let fields = constructor.fields.iter();
-                        fields.map(|field| references_in(field, id)).collect()
-                    });
-                    Recursive::Alone(Arc::new(references.collect()))
-                }
+                None => Recursive::Alone(Arc::new(node_references(data, id))),
             };
             recursive.insert(id, kind);
         }

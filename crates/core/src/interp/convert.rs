@@ -1,7 +1,7 @@
 //! Core's types as the border's.
 
-use crate::ir::{DataId, Dim, Program, Type};
-use almach_value::{Constructor, DimType, ScalarType, SumType, ValueType};
+use crate::ir::{DataId, Dim, Program, Recursive, Type};
+use almach_value::{Constructor, DimType, SumType, ValueType};
 use std::sync::Arc;
 
 /// A type as values print at it. Records have become tuples on the way to Core; the names of data types are Core's.
@@ -38,6 +38,7 @@ fn convert(ty: &Type, program: &Program, around: &mut Vec<DataId>) -> Result<Val
             ValueType::Sum(Arc::new(SumType {
                 name: def.name.clone(),
                 constructors: constructors?,
+                part: def.recursive == Recursive::No,
             }))
         }
         Type::Node(id) => {
@@ -46,7 +47,7 @@ fn convert(ty: &Type, program: &Program, around: &mut Vec<DataId>) -> Result<Val
                 .get(id.0 as usize)
                 .ok_or("a data type does not exist")?;
             let constructors = constructors(*id, program, &mut |field| {
-                convert(&with_positions(field, *id), program, around)
+                convert(&def.with_positions(*id, field), program, around)
             });
             ValueType::Sum(Arc::new(SumType {
                 name: format!("#{}", def.name).into(),
@@ -57,6 +58,7 @@ fn convert(ty: &Type, program: &Program, around: &mut Vec<DataId>) -> Result<Val
                         ..c
                     })
                     .collect(),
+                part: false,
             }))
         }
     })
@@ -81,13 +83,4 @@ fn constructors(
             })
         })
         .collect()
-}
-
-fn with_positions(field: &Type, data: DataId) -> Type {
-    match field {
-        Type::Data(id) if *id == data => Type::Scalar(ScalarType::I64),
-        Type::Scalar(_) | Type::Vector(..) | Type::Data(_) | Type::Node(_) => field.clone(),
-        Type::Tuple(parts) => Type::Tuple(parts.iter().map(|part| with_positions(part, data)).collect()),
-        Type::Array(dim, element) => Type::Array(dim.clone(), Box::new(with_positions(element, data))),
-    }
 }

@@ -13,10 +13,11 @@ mod sizes;
 
 use super::code::{B, Held, Inner, Input, Instr, Node, Output, ReturnInstr, S, Use};
 use super::error::Site;
+use crate::groups::node_references;
 use crate::ir::{Atom, Body, DataId, Exp, Function, Param, Program, Recursive, Stmt, Type, Var};
 use crate::visit::UseCounts;
 use almach_base::Span;
-use almach_value::{NodeReferences, References, Scalar, ScalarType, Value};
+use almach_value::{NodeReferences, Scalar, ScalarType, Value};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -55,13 +56,7 @@ impl<'p> ProgramFacts<'p> {
     pub(super) fn new(program: &'p Program) -> ProgramFacts<'p> {
         let references = (0..)
             .zip(&program.data)
-            .map(|(id, def)| {
-                let fields = |fields: &Vec<Type>| {
-                    let references = fields.iter().map(|field| references_in(field, DataId(id)));
-                    references.collect()
-                };
-                Arc::new(def.constructors.iter().map(|c| fields(&c.fields)).collect())
-            })
+            .map(|(id, _)| Arc::new(node_references(&program.data, DataId(id))))
             .collect();
         let constants = program.data.iter().map(|def| {
             let cells = (0..).zip(&def.constructors);
@@ -93,25 +88,6 @@ impl<'p> ProgramFacts<'p> {
     fn references(&self, data: DataId) -> Lowered<Arc<NodeReferences>> {
         let references = self.references.get(data.0 as usize);
         Ok(Arc::clone(references.ok_or("a data type does not exist")?))
-    }
-}
-
-/// Where a field of a node value of `data` holds positions.
-pub(super) fn references_in(field: &Type, data: DataId) -> References {
-    match field {
-        Type::Data(id) if *id == data => References::Position,
-        Type::Scalar(_) | Type::Vector(..) | Type::Data(_) | Type::Node(_) => References::None,
-        Type::Tuple(parts) => {
-            let parts: Vec<References> = parts.iter().map(|part| references_in(part, data)).collect();
-            match parts.iter().all(References::is_none) {
-                true => References::None,
-                false => References::Tuple(parts),
-            }
-        }
-        Type::Array(_, element) => match references_in(element, data) {
-            References::None => References::None,
-            inside => References::Array(Box::new(inside)),
-        },
     }
 }
 

@@ -89,6 +89,7 @@ impl<'t> Parser<'t> {
 
     fn sum_type(&mut self) -> Parsed<ValueType> {
         self.keyword("sum")?;
+        let part = self.eat("part");
         let name = self.string()?;
         self.symbol("(")?;
         let mut constructors = Vec::new();
@@ -103,6 +104,10 @@ impl<'t> Parser<'t> {
                 self.symbol("|")?;
             }
         }
-        Ok(ValueType::Sum(Arc::new(SumType { name, constructors })))
+        Ok(ValueType::Sum(Arc::new(SumType {
+            name,
+            constructors,
+            part,
+        })))
     }
 }

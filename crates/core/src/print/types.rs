@@ -59,7 +59,8 @@ impl Printer<'_> {
                 self.value_type(element);
             }
             ValueType::Sum(sum) => {
-                put!(self, "sum {} (", quoted(&sum.name));
+                let part = if sum.part { "part " } else { "" };
+                put!(self, "sum {part}{} (", quoted(&sum.name));
                 for (at, constructor) in sum.constructors.iter().enumerate() {
                     put!(
                         self,

@@ -10,7 +10,7 @@ use crate::types::{provably_not_negative, substitute_size};
 use almach_base::Name;
 use almach_prim::Prim;
 use almach_value::{BinOp, Scalar, UnOp};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Where new variables come from.
 #[derive(Clone, Debug)]
@@ -101,11 +101,9 @@ impl Signatures {
     /// What a constructor's fields are in a node value: positions where the type mentions itself.
     pub fn node_fields(&self, id: DataId, constructor: u32) -> Typed<Vec<Type>> {
         self.expect_recursive(id)?;
-        let fields = &self.constructor(id, constructor)?.fields;
-        Ok(fields
-            .iter()
-            .map(|field| super::with_positions(field, id))
-            .collect())
+        let def = self.data(id)?;
+        let fields = self.constructor(id, constructor)?.fields.iter();
+        Ok(fields.map(|field| def.with_positions(id, field)).collect())
     }
 
     pub fn expect_recursive(&self, id: DataId) -> Typed<()> {
@@ -148,11 +146,11 @@ fn unknown(what: &str, id: u32) -> TypeError {
 #[derive(Clone, Default, Debug)]
 pub struct Env {
     /// In normal form: defined sizes are replaced by what they are equal to.
-    types: HashMap<Var, Type>,
+    types: FxHashMap<Var, Type>,
     /// In normal form as well.
-    definitions: HashMap<Var, Size>,
+    definitions: FxHashMap<Var, Size>,
     /// Variables that are sizes of something, so not negative.
-    not_negative: HashSet<Var>,
+    not_negative: FxHashSet<Var>,
     trail: Vec<Trail>,
 }
 
@@ -311,7 +309,7 @@ impl Env {
     }
 }
 
-fn note_not_negative(known: &mut HashSet<Var>, trail: &mut Vec<Trail>, var: &Var) {
+fn note_not_negative(known: &mut FxHashSet<Var>, trail: &mut Vec<Trail>, var: &Var) {
     if known.insert(var.clone()) {
         trail.push(Trail::NotNegative(var.clone()));
     }

@@ -2,7 +2,7 @@
 
 use super::commands::{assign, comm, element, slot, step, with_cell};
 use super::expressions::{Applied, below, reader, take};
-use super::store::{Step, Store};
+use super::store::{Scalars, Step, Store};
 use super::{Acc, Exp, Meaning, Run, RunError, broken};
 use crate::prim::{Output, Prim, ScanKind, Site};
 use crate::ty::Data;
@@ -308,8 +308,8 @@ fn filter<'p>(applied: Rc<Applied<'p>>, arguments: Vec<Meaning<'p>>) -> Run<Mean
                         applied.env.scalars(applied.data(1)?, &reader.exp()?, store)
                     })?,
                 };
-                for (path, scalar) in found {
-                    out(store, &below(&prefix, &path), scalar)?;
+                for (path, scalar) in found.iter() {
+                    out(store, &below(&prefix, path), scalar)?;
                 }
             }
         }
@@ -336,7 +336,7 @@ fn scatter<'p>(applied: Rc<Applied<'p>>, site: Site, arguments: Vec<Meaning<'p>>
     let acceptor = var.pair()?.0.acc()?;
     let (count, size) = (applied.size(0)?, applied.size(1)?);
     comm(move |store| {
-        let mut written: HashMap<i64, Vec<(Vec<Step>, Scalar)>> = HashMap::new();
+        let mut written: HashMap<i64, Scalars> = HashMap::new();
         for at in 0..count {
             let index = index_at(&indices, at, store)?;
             let Some(to) = in_range(index, size) else {
@@ -344,18 +344,15 @@ fn scatter<'p>(applied: Rc<Applied<'p>>, site: Site, arguments: Vec<Meaning<'p>>
             };
             let data = applied.data(0)?;
             let scalars = applied.env.scalars(data, &element(&values, at).exp()?, store)?;
-            if let Some(before) = written.get(&to) {
-                let same = before.iter().zip(&scalars).all(|((_, a), (_, b))| a.same(*b));
-                if !same {
-                    return Err(RunError::Failed {
-                        site: site.clone(),
-                        arguments: vec![Scalar::I64(to)],
-                    });
-                }
+            if written.get(&to).is_some_and(|before| !before.same(&scalars)) {
+                return Err(RunError::Failed {
+                    site: site.clone(),
+                    arguments: vec![Scalar::I64(to)],
+                });
             }
             let place = slot(&acceptor, to).acc()?;
-            for (path, scalar) in &scalars {
-                place(store, path, *scalar)?;
+            for (path, scalar) in scalars.iter() {
+                place(store, path, scalar)?;
             }
             written.insert(to, scalars);
         }

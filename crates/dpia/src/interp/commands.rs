@@ -1,8 +1,8 @@
 //! Commands.
 
 use super::expressions::{Applied, below, reader, take};
-use super::store::{Block, Step, Store, cell_reader, cell_writer, integer};
-use super::{Acc, Exp, Interpreter, Meaning, Run, RunError, broken};
+use super::store::{Step, Store, cell_reader, cell_writer, integer};
+use super::{Acc, Block, Exp, Interpreter, Meaning, Run, RunError, broken};
 use crate::prim::{Prim, Site};
 use crate::ty::Data;
 use almach_prim::Level;
@@ -72,8 +72,8 @@ pub(super) fn assign<'p>(
     exp: &Exp<'p>,
     store: &mut Store,
 ) -> Run<()> {
-    for (path, scalar) in applied.env.scalars(data, exp, store)? {
-        acceptor(store, &path, scalar)?;
+    for (path, scalar) in applied.env.scalars(data, exp, store)?.iter() {
+        acceptor(store, path, scalar)?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::commands::slot;
 use super::store::{Step, Store, integer};
-use super::{Acc, Env, Exp, Interpreter, Meaning, Run, broken};
+use super::{Acc, Block, Env, Exp, Interpreter, Meaning, Run, broken};
 use crate::phrase::Instance;
 use crate::prim::{Prim, instance_type};
 use crate::ty::{Data, PhraseType};
@@ -164,17 +164,11 @@ fn functional_reduce<'p>(applied: Rc<Applied<'p>>, arguments: Vec<Meaning<'p>>) 
             let array = array.clone();
             let element = reader(move |store, path| array(store, &below(&[Step::At(at)], path)));
             let next = function.clone().apply(element)?.apply(result)?.exp()?;
-            let scalars: std::collections::HashMap<Vec<Step>, Scalar> = applied
-                .env
-                .scalars(applied.data(1)?, &next, store)?
-                .into_iter()
-                .collect();
-            result = reader(move |_, path| {
-                scalars
-                    .get(path)
-                    .copied()
-                    .ok_or_else(|| broken("a path that is not there"))
-            });
+            let mut block = Block::default();
+            for (path, scalar) in applied.env.scalars(applied.data(1)?, &next, store)?.iter() {
+                block.set(path, scalar);
+            }
+            result = reader(move |_, path| block.get(path).ok_or_else(|| broken("a path that is not there")));
         }
         result.exp()?(store, path)
     }))

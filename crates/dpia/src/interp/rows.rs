@@ -88,11 +88,29 @@ impl Store {
         Ok(table.links.get(tag).cloned().unwrap_or_default())
     }
 
+    /// The references that a row has, where its sums have the constructors that hold them.
+    fn present(&self, name: &Name, at: i64, references: &[Reference]) -> Run<Vec<Reference>> {
+        let mut found = Vec::new();
+        for reference in references {
+            match reference {
+                Reference::Cell(_) | Reference::Rows { .. } => found.push(reference.clone()),
+                Reference::Under { tag, number, within } => {
+                    let row = self.table(name)?.row(at)?;
+                    if row.columns.get(tag) == Some(&Scalar::U32(*number)) {
+                        found.extend(self.present(name, at, within)?);
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
     /// The cells that a row refers to, in order.
     fn referred(&self, name: &Name, at: i64, references: &[Reference], found: &mut Vec<i64>) -> Run<()> {
         let table = self.table(name)?;
-        for reference in references {
+        for reference in &self.present(name, at, references)? {
             match reference {
+                Reference::Under { .. } => {}
                 Reference::Cell(column) => found.push(table.number(at, *column)?),
                 Reference::Rows {
                     begin,
@@ -118,8 +136,9 @@ impl Store {
         place: &dyn Fn(i64) -> i64,
     ) -> Run<Made> {
         let mut row = self.table(name)?.row(at)?.clone();
-        for reference in references {
+        for reference in &self.present(name, at, references)? {
             match reference {
+                Reference::Under { .. } => {}
                 Reference::Cell(column) => {
                     let to = self.table(name)?.number(at, *column)?;
                     row.columns.insert(*column, Scalar::I64(place(to)));

@@ -1,10 +1,9 @@
 //! Cells, and paths into them.
 
-use super::{Acc, Env, Exp, Meaning, Run, RunError, broken};
+use super::{Acc, Block, Env, Exp, Meaning, Run, RunError, broken};
 use crate::ty::Data;
 use almach_base::Name;
 use almach_value::{Scalar, ScalarType};
-use rustc_hash::FxHashMap;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -18,12 +17,6 @@ pub enum Step {
     /// The one size of a cell that grows: what it holds stays.
     Grown,
     Contents,
-}
-
-/// Scalars by their paths.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Block {
-    pub scalars: FxHashMap<Vec<Step>, Scalar>,
 }
 
 /// A data type with numbers for its sizes. `Some` has its sizes only where data of it is at hand.
@@ -85,7 +78,7 @@ impl Store {
     }
 
     fn read(&self, cell: CellId, path: &[Step]) -> Run<Scalar> {
-        let found = self.block(cell)?.scalars.get(path).copied();
+        let found = self.block(cell)?.get(path);
         found.ok_or_else(|| broken(format!("nothing was written at {path:?} before it is read")))
     }
 
@@ -94,19 +87,8 @@ impl Store {
             .cells
             .get_mut(cell.0)
             .ok_or_else(|| broken("a cell is used after its end"))?;
-        if let [owner @ .., Step::Grown] = path {
-            let mut size = owner.to_vec();
-            size.push(Step::Size(0));
-            block.scalars.insert(size, scalar);
-            return Ok(());
-        }
-        if let [.., Step::Size(0)] = path {
-            // New sizes: the old contents are gone.
-            let owner = &path[..path.len() - 1];
-            block.scalars.retain(|known, _| !known.starts_with(owner));
-        }
-        block.scalars.insert(path.to_vec(), scalar);
-        Ok(())
+        let written = block.set(path, scalar);
+        written.ok_or_else(|| broken(format!("{path:?} is written, which is out of bounds")))
     }
 }
 
@@ -120,15 +102,40 @@ pub(crate) fn cell_writer<'p>(cell: CellId) -> Meaning<'p> {
     Meaning::Acc(acc)
 }
 
+/// Scalars and their paths, one behind the other.
+#[derive(Default)]
+pub(crate) struct Scalars {
+    steps: Vec<Step>,
+    /// Each with the end of its path in `steps`.
+    scalars: Vec<(usize, Scalar)>,
+}
+
+impl Scalars {
+    fn push(&mut self, path: &[Step], scalar: Scalar) {
+        self.steps.extend_from_slice(path);
+        self.scalars.push((self.steps.len(), scalar));
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[Step], Scalar)> {
+        let mut begin = 0;
+        self.scalars.iter().map(move |(end, scalar)| {
+            let path = &self.steps[begin..*end];
+            begin = *end;
+            (path, *scalar)
+        })
+    }
+
+    /// Those of one type at the same paths have the same values.
+    pub(crate) fn same(&self, other: &Scalars) -> bool {
+        let mut pairs = self.scalars.iter().zip(&other.scalars);
+        pairs.all(|((_, a), (_, b))| a.same(*b))
+    }
+}
+
 impl<'p> Env<'p> {
     /// All scalars of an expression of a data type, with their paths; sizes of cells come before what they hold.
-    pub(crate) fn scalars(
-        &self,
-        data: &'p Data,
-        exp: &Exp<'p>,
-        store: &Store,
-    ) -> Run<Vec<(Vec<Step>, Scalar)>> {
-        let mut found = Vec::new();
+    pub(crate) fn scalars(&self, data: &'p Data, exp: &Exp<'p>, store: &Store) -> Run<Scalars> {
+        let mut found = Scalars::default();
         self.collect(data, exp, store, &mut Vec::new(), &mut found)?;
         Ok(found)
     }
@@ -139,9 +146,9 @@ impl<'p> Env<'p> {
         exp: &Exp<'p>,
         store: &Store,
         path: &mut Vec<Step>,
-        found: &mut Vec<(Vec<Step>, Scalar)>,
+        found: &mut Scalars,
     ) -> Run<()> {
-        let under = |env: &Env<'p>, step: Step, data: &'p Data, path: &mut Vec<Step>, found: &mut Vec<_>| {
+        let under = |env: &Env<'p>, step: Step, data: &'p Data, path: &mut Vec<Step>, found: &mut Scalars| {
             path.push(step);
             let result = env.collect(data, exp, store, path, found);
             path.pop();
@@ -149,13 +156,12 @@ impl<'p> Env<'p> {
         };
         match data {
             Data::Scalar(_) | Data::Index(_) => {
-                found.push((path.clone(), exp(store, path)?));
+                found.push(path, exp(store, path)?);
                 Ok(())
             }
             Data::Vector(width, _) => (0..*width).try_for_each(|lane| {
                 let path = below(path, Step::Lane(lane));
-                let scalar = exp(store, &path)?;
-                found.push((path, scalar));
+                found.push(&path, exp(store, &path)?);
                 Ok(())
             }),
             Data::Array(size, element) => {
@@ -171,7 +177,7 @@ impl<'p> Env<'p> {
                 for (at, name) in names.iter().enumerate() {
                     let path = below(path, Step::Size(at));
                     let size = exp(store, &path)?;
-                    found.push((path, size));
+                    found.push(&path, size);
                     env = env.nat(name, integer(size)?);
                 }
                 under(&env, Step::Contents, body, path, found)

@@ -49,7 +49,22 @@ impl<'a> Elaborator<'a> {
             .constructors
             .iter()
             .flat_map(|constructor| &constructor.fields);
-        Ok(fields.any(|field| refers(field, data)))
+        Ok(fields.any(|field| self.refers(field, data)))
+    }
+
+    /// Whether a field holds references to nodes of the same table.
+    fn refers(&self, ty: &Type, data: DataId) -> bool {
+        match ty {
+            Type::Data(id) => *id == data || self.part(*id, data).is_some(),
+            Type::Tuple(parts) => parts.iter().any(|part| self.refers(part, data)),
+            Type::Array(_, element) => self.refers(element, data),
+            Type::Scalar(_) | Type::Vector(..) | Type::Node(_) => false,
+        }
+    }
+
+    /// What a sum that holds references is in nodes.
+    fn part(&self, id: DataId, data: DataId) -> Option<DataId> {
+        self.builder.signatures.data(data).ok()?.part(id)
     }
 
     /// Roots are compared first, without what they refer to: that often tells.
@@ -82,10 +97,11 @@ impl<'a> Elaborator<'a> {
         let types = self.field_types(data, at, span)?;
         let (stmts, equal) = self.in_body(|this| {
             let (inner, others) = this.comparison_arm(data, b, at, span)?;
+            let refers: Vec<bool> = types.iter().map(|ty| this.refers(ty, data)).collect();
             let own = |fields: &[Static<'a>]| -> Vec<Static<'a>> {
-                let fields = fields.iter().zip(&types);
+                let fields = fields.iter().zip(&refers);
                 fields
-                    .filter(|(_, ty)| !refers(ty, data))
+                    .filter(|(_, refers)| !**refers)
                     .map(|(field, _)| field.clone())
                     .collect()
             };
@@ -98,7 +114,7 @@ impl<'a> Elaborator<'a> {
             // Not reached: the constructors are the same.
             let default = (count > 1).then(|| body(Vec::new(), boolean(true)));
             let alike = this.emit_case(b.clone(), arms, default, ResultType::one(Type::BOOL), span)?;
-            if !types.iter().any(|ty| refers(ty, data)) {
+            if !refers.contains(&true) {
                 return Ok(alike);
             }
             let (stmts, equal) = this.in_body(|this| {
@@ -161,10 +177,15 @@ impl<'a> Elaborator<'a> {
         let (count, _) = self.array_type(&nodes, span)?;
         let count = self.size_atom(&count, span)?;
         let references = self.each(nodes.clone(), &Type::Node(data), span, |this, node| {
-            this.node_references(data, &node, span)
+            this.references_of((data, data), &node, data, span)
         })?;
         let nodes = self.each(nodes, &Type::Node(data), span, |this, node| {
-            this.without_references(data, &node, span)
+            let empty = |at, fields| Exp::ConstructNode {
+                data,
+                constructor: at,
+                fields,
+            };
+            this.without_references((data, data), &node, data, (&empty, Type::Node(data)), span)
         })?;
         Ok(Table {
             root,
@@ -236,13 +257,19 @@ impl<'a> Elaborator<'a> {
         Ok((body, result))
     }
 
-    /// The references of a node, as an array.
-    fn node_references(&mut self, data: DataId, node: &Atom, span: Span) -> Res<Atom> {
+    /// The references of a node, or of a sum in it, as an array. The sum has a type as whole data have it, and one in nodes.
+    fn references_of(
+        &mut self,
+        (whole, shown): (DataId, DataId),
+        node: &Atom,
+        data: DataId,
+        span: Span,
+    ) -> Res<Atom> {
         let size = self.builder.size_var("k");
         let mut arms = Vec::new();
-        for at in 0..self.constructor_count(data, span)? as u32 {
-            let types = self.field_types(data, at, span)?;
-            let (arm, fields) = self.comparison_arm(data, node, at, span)?;
+        for at in 0..self.constructor_count(whole, span)? as u32 {
+            let types = self.field_types(whole, at, span)?;
+            let (arm, fields) = self.comparison_arm(shown, node, at, span)?;
             let (stmts, (value, count)) = self.in_body(|this| {
                 let mut all = this.emit(Exp::Array(Vec::new(), Type::I64), "none", span)?;
                 for (field, ty) in fields.iter().zip(&types) {
@@ -271,7 +298,7 @@ impl<'a> Elaborator<'a> {
 
     /// References, and those of a field behind them.
     fn with_references(&mut self, all: Atom, field: Atom, ty: &Type, data: DataId, span: Span) -> Res<Atom> {
-        if !refers(ty, data) {
+        if !self.refers(ty, data) {
             return Ok(all);
         }
         let more = match ty {
@@ -296,41 +323,46 @@ impl<'a> Elaborator<'a> {
                 };
                 self.emit(plain_op(flat, vec![rows]), "flat", span)?
             }
-            _ => self.emit(Exp::Array(vec![field], Type::I64), "one", span)?,
+            Type::Data(id) => match self.part(*id, data) {
+                Some(shown) => self.references_of((*id, shown), &field, data, span)?,
+                None => self.emit(Exp::Array(vec![field], Type::I64), "one", span)?,
+            },
+            _ => return Ok(all),
         };
         self.emit(plain_op(Prim::Concat, vec![all, more]), "all", span)
     }
 
-    /// A node with 0 for every reference.
-    fn without_references(&mut self, data: DataId, node: &Atom, span: Span) -> Res<Atom> {
+    /// A node, or a sum in it, with 0 for every reference.
+    fn without_references(
+        &mut self,
+        (whole, shown): (DataId, DataId),
+        node: &Atom,
+        data: DataId,
+        (construct, ty): (&dyn Fn(u32, Vec<Atom>) -> Exp, Type),
+        span: Span,
+    ) -> Res<Atom> {
         let mut arms = Vec::new();
-        for at in 0..self.constructor_count(data, span)? as u32 {
-            let types = self.field_types(data, at, span)?;
-            let (arm, fields) = self.comparison_arm(data, node, at, span)?;
+        for at in 0..self.constructor_count(whole, span)? as u32 {
+            let types = self.field_types(whole, at, span)?;
+            let (arm, fields) = self.comparison_arm(shown, node, at, span)?;
             let (stmts, made) = self.in_body(|this| {
                 let mut own = Vec::new();
                 for (field, ty) in fields.iter().zip(&types) {
                     let field = this.atom(field, span)?;
                     own.push(this.zeroed(field, ty, data, span)?);
                 }
-                let made = Exp::ConstructNode {
-                    data,
-                    constructor: at,
-                    fields: own,
-                };
-                this.emit(made, "node", span)
+                this.emit(construct(at, own), "node", span)
             })?;
             arms.push(Arm {
                 body: body(stmts, made),
                 ..arm
             });
         }
-        let result = ResultType::one(Type::Node(data));
-        self.emit_case(node.clone(), arms, None, result, span)
+        self.emit_case(node.clone(), arms, None, ResultType::one(ty), span)
     }
 
     fn zeroed(&mut self, field: Atom, ty: &Type, data: DataId, span: Span) -> Res<Atom> {
-        if !refers(ty, data) {
+        if !self.refers(ty, data) {
             return Ok(field);
         }
         match ty {
@@ -348,7 +380,19 @@ impl<'a> Elaborator<'a> {
                     this.zeroed(value, element, data, span)
                 })
             }
-            _ => Ok(i64_atom(0)),
+            Type::Data(id) => match self.part(*id, data) {
+                Some(shown) => {
+                    let empty = |at, fields| Exp::Construct {
+                        data: shown,
+                        constructor: at,
+                        fields,
+                    };
+                    let ty = Type::Data(shown);
+                    self.without_references((*id, shown), &field, data, (&empty, ty), span)
+                }
+                None => Ok(i64_atom(0)),
+            },
+            _ => Ok(field),
         }
     }
 
@@ -552,16 +596,6 @@ impl<'a> Elaborator<'a> {
     fn field_types(&self, data: DataId, constructor: u32, span: Span) -> Res<Vec<Type>> {
         let found = self.builder.signatures.constructor(data, constructor);
         Ok(found.map_err(|error| ill_typed(span, &error))?.fields.clone())
-    }
-}
-
-/// Whether a field holds references to nodes of the same table.
-fn refers(ty: &Type, data: DataId) -> bool {
-    match ty {
-        Type::Data(id) => *id == data,
-        Type::Tuple(parts) => parts.iter().any(|part| refers(part, data)),
-        Type::Array(_, element) => refers(element, data),
-        Type::Scalar(_) | Type::Vector(..) | Type::Node(_) => false,
     }
 }
 

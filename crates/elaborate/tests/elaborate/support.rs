@@ -5,7 +5,7 @@ use almach_base::{Diagnostic, SourceMap};
 use almach_core::Program;
 use almach_core::check::Checked;
 use almach_core::interp::Interpreter;
-use almach_corpus::{name_of, on_large_stack, programs, root};
+use almach_corpus::{each_file, name_of, programs, root};
 use almach_elaborate::{Options, elaborate};
 use almach_syntax::ast::{self, Expectation};
 use almach_types::{Loader, check_program, load_modules};
@@ -173,16 +173,14 @@ pub fn assert_all(failures: fn(&str, &Path, &str) -> Vec<String>) {
         "crates/elaborate/tests/programs",
         "prelude/prelude.alm",
     ];
-    let wrong = on_large_stack(move || {
-        let mut wrong = Vec::new();
-        for path in programs(&places) {
-            let text = std::fs::read_to_string(&path).unwrap();
-            // C functions are linked by the command line alone.
-            if !text.contains("-- link:") {
-                wrong.extend(failures(&name_of(&path), &root(), &text));
-            }
+    let found = each_file(&programs(&places), |path| {
+        let text = std::fs::read_to_string(path).unwrap();
+        // C functions are linked by the command line alone.
+        match text.contains("-- link:") {
+            true => Vec::new(),
+            false => failures(&name_of(path), &root(), &text),
         }
-        wrong
     });
+    let wrong: Vec<String> = found.into_iter().flatten().collect();
     assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong.join("\n"));
 }

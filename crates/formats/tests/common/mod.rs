@@ -38,6 +38,7 @@ pub fn sum(name: &str, constructors: &[(&str, &[ValueType])]) -> ValueType {
                 fields: fields.to_vec(),
             })
             .collect(),
+        part: false,
     }))
 }
 

@@ -3,11 +3,11 @@
 
 use crate::ir::{Argument, Expr, Index, LoopMode, Stmt};
 use almach_base::Name;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// The names inside a loop over work-items, its index among them, that may have a value of its own for each.
-pub(super) fn differing(index: &Name, body: &[Stmt]) -> HashSet<Name> {
-    let mut found = Differing(HashSet::from([index.clone()]));
+pub(super) fn differing(index: &Name, body: &[Stmt]) -> FxHashSet<Name> {
+    let mut found = Differing(FxHashSet::from_iter([index.clone()]));
     loop {
         let before = found.0.len();
         found.block(body, false);
@@ -18,7 +18,7 @@ pub(super) fn differing(index: &Name, body: &[Stmt]) -> HashSet<Name> {
 }
 
 /// Whether an expression may have different values for the work-items of a group.
-pub(super) fn may_differ(expr: &Expr, differs: &HashSet<Name>) -> bool {
+pub(super) fn may_differ(expr: &Expr, differs: &FxHashSet<Name>) -> bool {
     let index = |index: &Index| index.free_vars().any(|name| differs.contains(name));
     match expr {
         Expr::Const(_) => false,
@@ -33,7 +33,7 @@ pub(super) fn may_differ(expr: &Expr, differs: &HashSet<Name>) -> bool {
     }
 }
 
-struct Differing(HashSet<Name>);
+struct Differing(FxHashSet<Name>);
 
 impl Differing {
     fn differs(&self, expr: &Expr) -> bool {

@@ -8,7 +8,7 @@
 use super::{Run, RunError};
 use crate::ir::LoopMode;
 use almach_base::Name;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// One cell of the heap.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -24,7 +24,7 @@ pub(super) struct Traces {
 }
 
 /// How many releases of each iteration have been seen.
-type Clock = HashMap<i64, u32>;
+type Clock = FxHashMap<i64, u32>;
 
 #[derive(Default)]
 struct Trace {
@@ -34,9 +34,9 @@ struct Trace {
     /// How often the iteration has released.
     releases: u32,
     seen: Clock,
-    touched: HashMap<Place, Touched>,
+    touched: FxHashMap<Place, Touched>,
     /// What the last release at a place hands over.
-    published: HashMap<Place, Clock>,
+    published: FxHashMap<Place, Clock>,
 }
 
 /// An access, before the iteration's release of that number.

@@ -1,5 +1,5 @@
 //! Programs about a recursive type of their own: built by constructors, by `build`, by `foreach`, and taken as arguments. Some have a
-//! second type, and the two refer to each other.
+//! second type, and the two refer to each other; others hold references inside a sum.
 //!
 //! References only go to nodes that come later (in `build`) or that a node refers to already (in `foreach`), so that no datum is
 //! cyclic and every walk ends; but for rings, which are only compared, counted and given as results.
@@ -9,14 +9,31 @@ use crate::tree::{Node, Ty};
 use almach_value::ScalarType;
 use std::fmt::Write;
 
-/// A constructor: scalar fields, arrays of scalars, references, arrays of references, then data of the other type.
+/// A constructor: scalar fields, arrays of scalars, references, arrays of references, sums that hold some, then data of the other
+/// type.
 struct Constructor {
     scalars: Vec<ScalarType>,
     arrays: Vec<ScalarType>,
     references: usize,
     forests: usize,
+    states: usize,
     woods: usize,
 }
+
+/// A sum with references in node values, and with data elsewhere.
+const STATE: &str = "data State@ 't = S0@ | S1@ i64 't | S2@ [](i64, 't)
+def renamed@ f s =
+  case s of
+  | S0@ -> S0@
+  | S1@ x r -> S1@ (x + 1) (f r)
+  | S2@ rs -> S2@ (map (\\(k, r) -> (k, f r)) rs)
+";
+const FOLD_STATE: &str = "def rec fold_state@ (s: State@ Tree@): i64 =
+  case s of
+  | S0@ -> 1
+  | S1@ x t -> x * 31 + 3 * fold@ t
+  | S2@ ts -> length ts + sum (map (\\(k, t) -> k + 5 * fold@ t) ts)
+";
 
 /// The other type of the group.
 const WOOD: &str = "data Wood@ = W0@ | W1@ i64 Tree@ Wood@\n";
@@ -47,13 +64,23 @@ impl Constructor {
         (0..self.woods).map(|at| format!("w{at}")).collect()
     }
 
-    /// `T1@ x0 a0 r0 r1 f0 w0`.
+    fn state_names(&self) -> Vec<String> {
+        (0..self.states).map(|at| format!("s{at}")).collect()
+    }
+
+    /// How many fields refer to others.
+    fn referring(&self) -> usize {
+        self.references + self.forests + self.states + self.woods
+    }
+
+    /// `T1@ x0 a0 r0 r1 f0 s0 w0`.
     fn pattern(&self, number: usize) -> String {
         let mut names = vec![name(number)];
         names.extend(self.scalar_names());
         names.extend(self.array_names());
         names.extend(self.reference_names());
         names.extend(self.forest_names());
+        names.extend(self.state_names());
         names.extend(self.wood_names());
         names.join(" ")
     }
@@ -80,15 +107,18 @@ impl Generator {
             arrays: self.array_fields(),
             references: 0,
             forests: 0,
+            states: 0,
             woods: 0,
         }];
         let is_group = self.rng.chance(30);
+        let has_states = !is_group && self.rng.chance(40);
         for _ in 0..1 + self.rng.below(3) {
             constructors.push(Constructor {
                 scalars: (0..self.rng.below(3)).map(|_| self.scalar_type()).collect(),
                 arrays: self.array_fields(),
                 references: 1 + self.rng.below(2),
                 forests: usize::from(self.rng.below(3) == 0),
+                states: usize::from(has_states && self.rng.chance(60)),
                 woods: usize::from(is_group && self.rng.chance(60)),
             });
         }
@@ -96,6 +126,10 @@ impl Generator {
         if constructors.iter().any(|constructor| constructor.woods > 0) {
             definitions.push_str(WOOD);
             definitions.push_str(FOLD_WOOD);
+        }
+        if constructors.iter().any(|constructor| constructor.states > 0) {
+            definitions.push_str(STATE);
+            definitions.push_str(FOLD_STATE);
         }
         definitions.push_str(&self.grow(&constructors));
         definitions.push_str(&fold(&constructors));
@@ -274,6 +308,9 @@ impl Generator {
                     _ => "(replicate (seed % 3) half)".into(),
                 });
             }
+            for _ in 0..constructor.states {
+                fields.push(self.state("seed", "half"));
+            }
             for _ in 0..constructor.woods {
                 fields.push(self.wood("half", "seed"));
             }
@@ -289,6 +326,15 @@ impl Generator {
             };
         }
         text
+    }
+
+    /// A sum that holds something once, several times or not.
+    fn state(&mut self, from: &str, held: &str) -> String {
+        let nothing = self.rng.below(3);
+        format!(
+            "(if {from} % 3 == {nothing} then S0@ else if {from} % 2 == 0 then S1@ {from} ({held}) \
+             else S2@ (map (\\k -> (k, {held})) (iota ({from} % 3))))"
+        )
     }
 
     /// A datum of the other type around one of this.
@@ -332,6 +378,10 @@ impl Generator {
                     "(map (\\k -> {}) (iota ((i + seed) % {count})))",
                     target("i + 1 + k")
                 ));
+            }
+            for _ in 0..constructor.states {
+                let held = target(&format!("i + {}", 1 + self.rng.below(3)));
+                fields.push(self.state("i", &held));
             }
             for _ in 0..constructor.woods {
                 fields.push(self.wood("grow@ (i % 2) (i + seed)", "i"));
@@ -392,6 +442,13 @@ impl Generator {
                     _ => format!("(map f {forest})"),
                 });
             }
+            for state in constructor.state_names() {
+                fields.push(match self.rng.below(4) {
+                    0 => "S0@".into(),
+                    1 => format!("(case {state} of | S1@ x r -> S1@ (x + label@ (d r)) (f r) | _ -> S0@)"),
+                    _ => format!("(renamed@ f {state})"),
+                });
+            }
             for wood in constructor.wood_names() {
                 fields.push(match self.rng.below(3) {
                     0 => format!("(case {wood} of | W0@ -> W0@ | W1@ _ _ rest -> rest)"),
@@ -432,6 +489,14 @@ impl Generator {
             let values: Vec<String> = values.collect();
             fields.push(format!("[{}]", values.join(", ")));
         }
+        for _ in 0..constructor.states {
+            let tree = self.literal_datum(constructors, depth - 1);
+            fields.push(match self.rng.below(3) {
+                0 => "S0@".into(),
+                1 => format!("(S1@ 4 ({tree}))"),
+                _ => format!("(S2@ [(1, {tree}), (2, {tree})])"),
+            });
+        }
         for _ in 0..constructor.woods {
             let tree = self.literal_datum(constructors, depth - 1);
             let wood = self.wood(&tree, "3");
@@ -462,8 +527,7 @@ fn skips(constructors: &[Constructor]) -> String {
         let before = constructor.scalars.len() + constructor.arrays.len();
         fields.extend((0..before).map(|_| "_".to_string()));
         fields.push("next".into());
-        let behind = constructor.references + constructor.forests + constructor.woods;
-        fields.extend((1..behind).map(|_| "_".to_string()));
+        fields.extend((1..constructor.referring()).map(|_| "_".to_string()));
         format!("| {} -> f next ", fields.join(" "))
     });
     arms.collect()
@@ -479,6 +543,7 @@ fn declaration(constructors: &[Constructor]) -> String {
             fields.extend(constructor.arrays.iter().map(|ty| format!("[]{}", ty.name())));
             fields.extend((0..constructor.references).map(|_| "Tree@".to_string()));
             fields.extend((0..constructor.forests).map(|_| "[]Tree@".to_string()));
+            fields.extend((0..constructor.states).map(|_| "(State@ Tree@)".to_string()));
             fields.extend((0..constructor.woods).map(|_| "Wood@".to_string()));
             fields.join(" ")
         })
@@ -516,6 +581,9 @@ fn fold(constructors: &[Constructor]) -> String {
         for forest in constructor.forest_names() {
             let _ = write!(below, " + 11 * sum (map fold@ {forest}) + length {forest}");
         }
+        for state in constructor.state_names() {
+            let _ = write!(below, " + 17 * fold_state@ {state}");
+        }
         for wood in constructor.wood_names() {
             let _ = write!(below, " + 13 * fold_wood@ {wood}");
         }
@@ -528,7 +596,7 @@ fn fold(constructors: &[Constructor]) -> String {
     }
     text.push_str("def label@ t =\n  case t of\n");
     for (at, constructor) in constructors.iter().enumerate() {
-        let references = constructor.references + constructor.forests + constructor.woods;
+        let references = constructor.referring();
         let mut fields = vec![format!("#{}", name(at))];
         fields.extend(constructor.scalar_names());
         fields.extend(constructor.array_names());
@@ -549,6 +617,12 @@ fn below(constructors: &[Constructor]) -> String {
         }
         for forest in constructor.forest_names() {
             let _ = write!(sum, " + 11 * sum (map table@ {forest})");
+        }
+        for state in constructor.state_names() {
+            let _ = write!(
+                sum,
+                " + 17 * (case {state} of | S0@ -> 0 | S1@ _ u -> table@ u | S2@ us -> sum (map (\\u -> table@ u.1) us))"
+            );
         }
         for wood in constructor.wood_names() {
             let _ = write!(

@@ -161,6 +161,7 @@ impl Crosser {
             name: Name::from(format!("{name}_group_{}", merged.0)),
             recursive: Recursive::Yes,
             constructors,
+            parts: Vec::new(),
         });
         let (mut into, mut out) = (Vec::new(), Vec::new());
         for (member, name) in members.iter().zip(&names) {

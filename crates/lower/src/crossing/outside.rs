@@ -354,6 +354,7 @@ impl Crosser {
             name: Name::from(format!("{stem}_{}", data.len())),
             recursive: Recursive::No,
             constructors,
+            parts: Vec::new(),
         });
         DataId(data.len() as u32 - 1)
     }

@@ -161,7 +161,9 @@ impl Translator<'_> {
         };
         same(&body.values, values.iter().map(|value| &value.var).collect())
             && same(&body.context, context.iter().collect())
-            && values.iter().all(|value| self.facts.uses(&value.var).count == 1)
+            && values
+                .iter()
+                .all(|value| self.facts.uses(&value.var).count == 1 && !self.plan.takes_turns(&value.var))
     }
 
     pub(crate) fn stmt(&mut self, stmt: &Stmt) -> Lowering<()> {
@@ -457,6 +459,7 @@ impl Translator<'_> {
         arguments: Vec<Held>,
     ) -> Lowering<()> {
         almach_core::build::enter_params(&mut self.env, context, params);
+        self.row_sizes.extend(context.iter().map(name_of));
         for (param, argument) in params.iter().zip(arguments) {
             let argument = self.opened(&argument, &param.ty, context)?;
             self.bind_held(&param.var, argument);

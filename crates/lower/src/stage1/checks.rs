@@ -5,6 +5,7 @@ use super::lazy::Lazily;
 use crate::error::Lowering;
 use almach_base::{Code, Name};
 use almach_core::Atom;
+use almach_core::types::provably_not_negative;
 use almach_dpia::{Data, Nat, Operand, Phrase, Prim, Site, build};
 use almach_value::{BinOp, Failure, Scalar, ScalarType, UnOp};
 
@@ -22,6 +23,14 @@ pub(crate) fn int(value: i64) -> Phrase {
 
 pub(crate) fn and(left: Phrase, right: Phrase) -> Phrase {
     binary(BinOp::And, ScalarType::Bool, left, right)
+}
+
+pub(crate) fn or(left: Phrase, right: Phrase) -> Phrase {
+    binary(BinOp::Or, ScalarType::Bool, left, right)
+}
+
+pub(crate) fn not(condition: Phrase) -> Phrase {
+    unary(UnOp::Not, ScalarType::Bool, condition)
 }
 
 /// An integer as an `i64`.
@@ -135,7 +144,7 @@ impl Translator<'_> {
 
     /// A size that a program computed must not be negative.
     pub(crate) fn not_negative(&mut self, size: &Nat) {
-        if size.as_constant().is_some_and(|value| value >= 0) {
+        if provably_not_negative(size, &|name| self.row_sizes.contains(name)) {
             return;
         }
         let value = build::nat_value(size.clone());

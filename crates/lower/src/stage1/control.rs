@@ -321,6 +321,14 @@ impl Translator<'_> {
             datas,
             result: state,
         };
+        for (var, current) in vars.iter().zip(&pairs.current) {
+            let Phrase::Var(name) = current else { continue };
+            let blocks = self.plan.carried(var).iter().enumerate();
+            let blocks: Vec<_> = blocks
+                .map(|(leaf, block)| (block.clone(), (name.clone(), leaf)))
+                .collect();
+            self.blocks.extend(blocks);
+        }
         self.give(sizes, initial, pairs.result.dest(writers(&pairs.current)))?;
         match (&looped.form, bound) {
             (LoopForm::For { index, .. }, Some(bound)) => self.for_loop(looped, index, bound, &pairs)?,

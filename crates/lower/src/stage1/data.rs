@@ -9,8 +9,8 @@
 //! constructed ns                    newCells<par,List,i64,i64>[n] (\first. \i. \row. …) first'.1
 //! ```
 
-use super::checks::{and, binary, int};
-use super::fields::{Run, Runs, assemble, column};
+use super::checks::{and, binary, int, or};
+use super::fields::{Run, Runs, assemble, column, where_there};
 use super::layout::{Held, Layout, Packed};
 use super::{Dest, Item, Translator, name_of};
 use crate::cells::{Cells, Refers, is_recursive};
@@ -316,7 +316,7 @@ impl Translator<'_> {
             let mut scalars = leaves.map(|leaf| {
                 let value = column(cells.name(), leaf, row.clone());
                 match leaf.refers {
-                    Refers::Own => position(value),
+                    Refers::Own => where_there(cells.name(), leaf, &row, position(value)),
                     // Another constructor has something else in this column; its arrays here are empty.
                     Refers::Begin(_) | Refers::End(_) => {
                         let number = build::literal(Scalar::U32(cells.first + number));
@@ -445,13 +445,17 @@ impl Translator<'_> {
         self.check(inside, Failure::BadReference, vec![position, count]);
     }
 
-    /// The position of a node behind this one.
-    pub(super) fn check_later(&mut self, position: Phrase, here: Phrase, n: &Nat) {
+    /// The position of a node behind this one, unless there is none.
+    pub(super) fn check_later(&mut self, position: Phrase, here: Phrase, n: &Nat, absent: Option<Phrase>) {
         let count = build::nat_value(n.clone());
         let later = and(
             binary(BinOp::Gt, ScalarType::I64, position.clone(), here.clone()),
             binary(BinOp::Lt, ScalarType::I64, position.clone(), count.clone()),
         );
+        let later = match absent {
+            Some(absent) => or(absent, later),
+            None => later,
+        };
         self.check(later, Failure::EarlierReference, vec![position, count, here]);
     }
 }

@@ -304,7 +304,10 @@ impl<'a, 't, 'p> Planner<'a, 't, 'p> {
         let Atom::Var(var) = atom else {
             return None;
         };
-        if self.this.facts.uses(var).count != 1 || self.this.facts.is_size(var) {
+        if self.this.facts.uses(var).count != 1
+            || self.this.facts.is_size(var)
+            || self.this.plan.takes_turns(var)
+        {
             return None;
         }
         let at = *self.bound.get(var)?;

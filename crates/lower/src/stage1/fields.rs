@@ -9,7 +9,7 @@
 //! Rows are only ever made, so a view of them is good for the rest of the call.
 
 use super::Translator;
-use super::checks::{binary, int};
+use super::checks::{and, binary, int, not};
 use super::layout::{Held, Layout, Packed, Pool, ends};
 use super::rows::{add, element_at, subtract};
 use crate::cells::{Cells, Elements, Leaf, Refers};
@@ -71,12 +71,23 @@ impl Run {
 }
 
 impl Translator<'_> {
-    /// The row that a position in a run stands for, once it is known to be one of a node.
-    fn row_of_position(&mut self, run: &Run, position: Phrase) -> Phrase {
+    /// The row that a position in a run stands for, once it is known to be one of a node. In a sum that has another
+    /// constructor there is no position to look at.
+    fn row_of_position(&mut self, run: &Run, position: Phrase, is_there: Option<Phrase>) -> Phrase {
+        let position = match &is_there {
+            Some(is_there) => {
+                let select = Phrase::prim(Prim::Select, vec![], vec![I64]);
+                select.apply([is_there.clone(), position, int(0)])
+            }
+            None => position,
+        };
         let position = self.let_exp("position", &I64, position);
+        let absent = is_there.map(not);
         match &run.kind {
             Runs::Table => self.check_position(position.clone(), &run.count),
-            Runs::Cells { here, .. } => self.check_later(position.clone(), here.clone(), &run.count),
+            Runs::Cells { here, .. } => {
+                self.check_later(position.clone(), here.clone(), &run.count, absent);
+            }
         }
         run.row_of(&run.first, position)
     }
@@ -99,10 +110,17 @@ impl Translator<'_> {
                     let Some(leaf) = leaves.next() else {
                         return bug("a field that does not fit its columns", self.span);
                     };
-                    scalars.push(match (leaf.refers, run) {
-                        (Refers::Own, Some(run)) => self.row_of_position(run, scalar),
+                    let scalar = match (leaf.refers, run) {
+                        (Refers::Own, Some(run)) => {
+                            let tags = leaf.sums.iter().filter_map(|sum| {
+                                Some((scalars.get(scalars.len() - sum.back)?.clone(), sum.number))
+                            });
+                            let is_there = all_tags(tags);
+                            self.row_of_position(run, scalar, is_there)
+                        }
                         _ => scalar,
-                    });
+                    };
+                    scalars.push(scalar);
                 }
                 Ok(())
             }
@@ -188,9 +206,13 @@ impl Translator<'_> {
         let size = self.let_nat("size", size);
         let i = self.fresh("i");
         let mut scalars = elements.leaves.iter().map(|leaf| {
-            let value = column(&elements.store.name, leaf, Phrase::Var(i.clone()));
+            let row = Phrase::Var(i.clone());
+            let value = column(&elements.store.name, leaf, row.clone());
             match (leaf.refers, first) {
-                (Refers::Own, Some(first)) => binary(BinOp::Sub, ScalarType::I64, value, first.clone()),
+                (Refers::Own, Some(first)) => {
+                    let position = binary(BinOp::Sub, ScalarType::I64, value, first.clone());
+                    where_there(&elements.store.name, leaf, &row, position)
+                }
                 _ => value,
             }
         });
@@ -265,6 +287,27 @@ impl Translator<'_> {
         }
         Ok(fields)
     }
+}
+
+/// A position where the sums around it have the constructors that hold it, else 0.
+pub(crate) fn where_there(store: &Name, leaf: &Leaf, row: &Phrase, position: Phrase) -> Phrase {
+    let tags = leaf.sums.iter().map(|sum| {
+        let tag = Phrase::prim(Prim::Column(store.clone(), sum.tag, TAG), vec![], vec![]);
+        (tag.app(row.clone()), sum.number)
+    });
+    match all_tags(tags) {
+        Some(is_there) => {
+            let select = Phrase::prim(Prim::Select, vec![], vec![I64]);
+            select.apply([is_there, position, int(0)])
+        }
+        None => position,
+    }
+}
+
+/// Whether all tags are these numbers; none where there are no tags.
+fn all_tags(tags: impl Iterator<Item = (Phrase, u32)>) -> Option<Phrase> {
+    let tests = tags.map(|(tag, number)| binary(BinOp::Eq, TAG, tag, build::literal(Scalar::U32(number))));
+    tests.reduce(and)
 }
 
 /// A column of a row.

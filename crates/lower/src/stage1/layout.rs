@@ -13,7 +13,6 @@
 //! what is no longer needed does not pile up.
 
 use super::Translator;
-use crate::cells::with_positions;
 use crate::error::{Lowering, bug};
 use almach_core::{DataDef, DataId, Dim, Type};
 use almach_dpia::{Data, Nat, Phrase, Substitution, build};
@@ -299,11 +298,12 @@ impl Translator<'_> {
         let (Type::Data(id) | Type::Node(id)) = ty else {
             return bug("a sum that is none", self.span);
         };
-        let constructors = self.data_def(*id)?.constructors.iter();
+        let def = self.data_def(*id)?;
+        let constructors = def.constructors.iter();
         let fields = constructors.map(|constructor| match ty {
             Type::Node(_) => {
                 let fields = constructor.fields.iter();
-                fields.map(|field| with_positions(field, *id)).collect()
+                fields.map(|field| def.with_positions(*id, field)).collect()
             }
             _ => constructor.fields.clone(),
         });

@@ -5,7 +5,7 @@ mod checks;
 mod results;
 mod slots;
 
-use crate::cells::{data_def, with_positions};
+use crate::cells::data_def;
 use crate::error::{Lowering, bug};
 use crate::facts::Facts;
 use almach_base::{Name, Span};
@@ -237,7 +237,12 @@ impl Wrapper<'_> {
         let fields = def.constructors.iter().map(|constructor| &constructor.fields);
         match ty {
             Type::Node(_) => Ok(fields
-                .map(|fields| fields.iter().map(|field| with_positions(field, *id)).collect())
+                .map(|fields| {
+                    fields
+                        .iter()
+                        .map(|field| def.with_positions(*id, field))
+                        .collect()
+                })
                 .collect()),
             _ if def.recursive == Recursive::Yes => bug("a recursive datum crosses the border", self.span),
             _ => Ok(fields.cloned().collect()),

@@ -115,7 +115,7 @@ fn start(block: &str) -> String {
 fn copy_row(cells: &Cells) -> String {
     let mut writer = Writer::of("copy", OwnCopies::Behind);
     for (tag, fields) in cells.constructors.iter().enumerate() {
-        let leaves: Vec<Leaf> = fields.iter().flat_map(|field| &field.leaves).copied().collect();
+        let leaves: Vec<Leaf> = fields.iter().flat_map(|field| &field.leaves).cloned().collect();
         if leaves.is_empty() {
             continue;
         }

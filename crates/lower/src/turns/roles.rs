@@ -12,8 +12,8 @@
 //! At the start of an iteration the buffers that are written next hold nothing of use, and so they must at its end. What a copy would have left
 //! in the old state is followed through the swaps to there: nobody may look at it, and it must end in such a buffer.
 
-use super::is_only_written;
 use crate::buffers::mentions;
+use crate::looked::Looked;
 use almach_base::Name;
 use almach_imp::{Index, Stmt};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -27,7 +27,7 @@ pub(super) struct Roles<'a> {
 
 impl<'a> Roles<'a> {
     pub(super) fn of(
-        body: &[Stmt],
+        looked: &Looked,
         swapped: &HashSet<(Name, Name)>,
         copied: &BTreeSet<(Name, Name)>,
         sizes: &'a HashMap<Name, Option<Index>>,
@@ -49,7 +49,7 @@ impl<'a> Roles<'a> {
                 pairs.extend([(from, next), (state, to)]);
             }
         }
-        pairs.retain(|(state, next)| is_only_written(body, next, state));
+        pairs.retain(|(state, next)| looked.is_only_written(next, state));
         let states: HashSet<Name> = pairs.iter().map(|(state, _)| (*state).clone()).collect();
         let nexts: HashSet<Name> = pairs.iter().map(|(_, next)| (*next).clone()).collect();
         (pairs.len() > 1 && states.is_disjoint(&nexts)).then_some(Roles { states, nexts, sizes })

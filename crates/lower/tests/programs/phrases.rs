@@ -25,7 +25,7 @@ pub fn run_phrases(checked: &Checked, entry: &Entry) -> Result<Value, RunError> 
         [Data::Some(names, body)] => {
             let block = &blocks[0];
             let sizes = names.iter().enumerate().map(|(at, name)| {
-                let size = block.scalars[&vec![Step::Size(at)]].as_integer().unwrap();
+                let size = block.get(&[Step::Size(at)]).unwrap().as_integer().unwrap();
                 (name.to_string(), size as i64)
             });
             let sizes: HashMap<String, i64> = sizes.collect();
@@ -91,16 +91,16 @@ impl Reader<'_> {
         let in_array = slots_are_buffers(paths);
         match (shape, data) {
             (Shape::Scalar(ty), _) => {
-                let scalars = paths.iter().map(|path| self.block.scalars[path]);
+                let scalars = paths.iter().map(|path| self.block.get(path).unwrap());
                 slots.push(match in_array {
                     true => Slot::Buffer(buffer_from(*ty, scalars).unwrap()),
-                    false => Slot::Scalar(self.block.scalars[&paths[0]]),
+                    false => Slot::Scalar(self.block.get(&paths[0]).unwrap()),
                 });
             }
             (Shape::Vector(width, ty), _) => {
                 let lanes = |path: &Vec<Step>| -> Vec<Scalar> {
                     (0..*width)
-                        .map(|lane| self.block.scalars[&below(path, Step::Lane(lane))])
+                        .map(|lane| self.block.get(&below(path, Step::Lane(lane))).unwrap())
                         .collect()
                 };
                 match in_array {
@@ -167,7 +167,7 @@ impl Reader<'_> {
     fn offsets(&self, rows: &[Vec<Step>], slots: &mut Vec<Slot>) {
         let ends = rows
             .iter()
-            .map(|path| self.block.scalars[&below(path, Step::Field(1))]);
+            .map(|path| self.block.get(&below(path, Step::Field(1))).unwrap());
         let offsets = [Scalar::I64(0)].into_iter().chain(ends);
         slots.push(Slot::Buffer(buffer_from(ScalarType::I64, offsets).unwrap()));
     }

@@ -83,7 +83,7 @@ struct Use {
 
 impl<'p> Overwrites<'_, 'p> {
     fn leaves_all_alone(&self, write: &Write) -> Checked<()> {
-        let loops = self.loops_around(write.body);
+        let loops = self.draft.loops_around(write.body);
         for (name, readers) in self.readers.get(&write.block).into_iter().flatten() {
             let mut may_meet = None;
             for var in readers {
@@ -116,17 +116,6 @@ impl<'p> Overwrites<'_, 'p> {
                 .or_else(|| info.map(|info| info.stmt.span))
                 .unwrap_or(almach_base::Span::NONE),
         }
-    }
-
-    fn loops_around(&self, body: BodyId) -> Vec<&StmtInfo<'p>> {
-        let bodies = self.index.around(body).into_iter();
-        let around = bodies.filter_map(|body| {
-            let info = self.index.bodies.get(body.0)?;
-            self.index.stmts.get(info.around?)
-        });
-        around
-            .filter(|info| matches!(info.stmt.exp, Exp::Loop(_)))
-            .collect()
     }
 
     /// When the elements of an array in a block were there: where it is derived, those of the array that it is derived from.

@@ -1,7 +1,7 @@
 //! Whether two names of blocks may be one block at a moment when both are in scope.
 
 use super::{Draft, held};
-use crate::index::StmtInfo;
+use crate::index::{BodyId, StmtInfo};
 use crate::ir::{Given, Item, Kind, key};
 use almach_core::{Exp, Var};
 use std::collections::HashSet;
@@ -17,6 +17,28 @@ impl<'p> Draft<'_, 'p> {
             return false;
         }
         self.may_be(a).contains(b)
+    }
+
+    /// The loops around a body, innermost first.
+    pub fn loops_around(&self, body: BodyId) -> Vec<&StmtInfo<'p>> {
+        let bodies = self.index().around(body).into_iter();
+        let around = bodies.filter_map(|body| {
+            let info = self.index().bodies.get(body.0)?;
+            self.index().stmts.get(info.around?)
+        });
+        around
+            .filter(|info| matches!(info.stmt.exp, Exp::Loop(_)))
+            .collect()
+    }
+
+    /// Of some blocks, those that loops around a body do not keep apart from another one.
+    pub fn not_kept_apart(&self, blocks: HashSet<Var>, from: &Var, body: BodyId) -> HashSet<Var> {
+        let loops = self.loops_around(body);
+        if loops.is_empty() {
+            return blocks;
+        }
+        let stays = |block: &Var| block == from || !self.are_kept_apart(from, block, &loops);
+        blocks.into_iter().filter(stays).collect()
     }
 
     /// Whether a block is new when another one is there already: then they are two, whatever the names stand for in other

@@ -326,7 +326,11 @@ impl Run<'_> {
             }
         }
         let array = self.leaf_value(&leaf, lanes)?;
-        self.account.copied += self.write(&to, &array, &HashSet::new())?;
+        let written = self.write(&to, &array, &HashSet::new())?;
+        // What is in no block is computed where it goes.
+        if matches!(leaf, Stored::Placed(_)) {
+            self.account.copied += written;
+        }
         Ok(Stored::Placed(to))
     }
 

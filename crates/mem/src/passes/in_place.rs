@@ -116,6 +116,8 @@ impl InPlace<'_, '_> {
         let draft = &mut self.draft;
         let class = draft.may_be(&home.block);
         owned(draft, info, &class)?;
+        // In a loop whose blocks take turns the others are other ones, whichever they are.
+        let class = draft.not_kept_apart(class, &home.block, info.body);
         let since = made_since(draft, &home.block);
         let proofs = dead(draft, info, new, (&class, since))?;
         let mark = draft.mark();

@@ -12,7 +12,18 @@
 //! ```
 //!
 //! Each component is combined by its own operator, so the grouping of one may be that of the other. Only built-in operators, which
-//! run on lanes as tuples too, and only what cannot fail, since the second reduction moves to the place of the first.
+//! run on lanes as tuples too, and only what cannot fail, since the second reduction moves to the place of the first. Where the value that it
+//! starts from is not known there yet (`minimum` starts from the first element, behind its test that there is one), it starts from
+//! what changes nothing, and the other value is combined with its result where it stood.
+//!
+//! ```text
+//! let s: f32 = reduce (+) 0.0f32 xs               let e: (f32, f32) = (0.0f32, nan)
+//! let x: f32 = xs[0]                        =>    let r: (f32, f32) = reduce (\(a, b) -> …) e (map (\x -> (x, x)) xs)
+//! let m: f32 = reduce min x xs                    let s: f32 = r.0
+//!                                                 let all: f32 = r.1
+//!                                                 let x: f32 = xs[0]
+//!                                                 let m: f32 = min x all
+//! ```
 
 use super::{binds, copy};
 use crate::facts::Facts;
@@ -21,15 +32,17 @@ use almach_core::typing::Supply;
 use almach_core::visit::{UseCounts, Vars};
 use almach_core::{Atom, Body, Dim, Exp, Lambda, Op, Param, Pattern, ResultType, Size, Stmt, Type, Var};
 use almach_prim::{Annotation, Prim};
-use almach_value::BinOp;
+use almach_value::{BinOp, Scalar, identity};
 
 /// So many reductions are one: each has accumulators of its own in registers.
-const MOST: usize = 4;
+const MOST: usize = 6;
 
 /// A reduction that can be a component of another.
 struct Part {
     operator: BinOp,
     initial: Atom,
+    /// Whether the initial value is combined with the result where the reduction stood.
+    behind: bool,
     ty: Type,
     result: Param,
     prim: Prim,
@@ -49,6 +62,24 @@ pub(super) struct Reductions<'a> {
     pub uses: &'a UseCounts,
 }
 
+impl Part {
+    /// What changes nothing.
+    fn identity(&self) -> Option<Scalar> {
+        match self.ty {
+            Type::Scalar(ty) => identity(self.operator, ty),
+            _ => None,
+        }
+    }
+
+    /// What it starts from among the others.
+    fn start(&self) -> Atom {
+        match self.identity() {
+            Some(identity) if self.behind => Atom::Const(identity),
+            _ => self.initial.clone(),
+        }
+    }
+}
+
 impl Reductions<'_> {
     /// Makes one reduction of the first group that can be one; where it stands, and how many it takes the place of.
     pub fn merge_one(&mut self, body: &mut Body) -> Option<Span> {
@@ -59,8 +90,8 @@ impl Reductions<'_> {
             let mut parts = vec![first];
             for other in at + 1..body.stmts.len() {
                 if parts.len() < MOST
-                    && let Some(part) = self.part(body, other)
-                    && self.joins(body, at, &parts, &part)
+                    && let Some(mut part) = self.part(body, other)
+                    && self.joins(body, at, &parts, &mut part)
                 {
                     parts.push(part);
                 }
@@ -95,6 +126,7 @@ impl Reductions<'_> {
         let mut part = Part {
             operator,
             initial: initial.clone(),
+            behind: false,
             ty: (*element).clone(),
             result: result.clone(),
             prim: op.prim,
@@ -160,22 +192,29 @@ impl Reductions<'_> {
     }
 
     /// Whether a reduction reads an array that others read, and can be where the first of them is.
-    fn joins(&self, body: &Body, first: usize, parts: &[Part], part: &Part) -> bool {
+    fn joins(&self, body: &Body, first: usize, parts: &[Part], part: &mut Part) -> bool {
         let reads = |array: &Atom| parts.iter().any(|other| other.arrays.contains(array));
         let shares = part.arrays.iter().any(reads);
         let same_size = parts.first().is_some_and(|other| other.size == part.size);
         if !shares || !same_size {
             return false;
         }
-        let mut free: Vec<Var> = Vec::new();
-        for place in &part.places {
-            if let Some(stmt) = body.stmts.get(*place) {
-                free.extend(Vars::of_exp(&stmt.exp).free().cloned());
-            }
-        }
         let between = (first..body.stmts.len()).filter(|at| !part.places.contains(at));
-        let mut between = between.filter_map(|at| body.stmts.get(at));
-        !between.any(|stmt| free.iter().any(|var| binds(&stmt.pattern, var)))
+        let between: Vec<&Stmt> = between.filter_map(|at| body.stmts.get(at)).collect();
+        let is_late = |var: &Var| between.iter().any(|stmt| binds(&stmt.pattern, var));
+        part.behind = matches!(&part.initial, Atom::Var(var) if is_late(var));
+        let is_initial = |var: &Var| matches!(&part.initial, Atom::Var(initial) if initial == var);
+        let mut moved = part
+            .places
+            .iter()
+            .filter_map(|place| Some((place, body.stmts.get(*place)?)));
+        let needs_later = moved.any(|(place, stmt)| {
+            let starts = part.places.first() == Some(place);
+            let vars = Vars::of_exp(&stmt.exp);
+            let mut free = vars.free();
+            free.any(|var| is_late(var) && !(starts && is_initial(var)))
+        });
+        !needs_later && (!part.behind || part.identity().is_some())
     }
 
     /// One map of tuples and one reduction in the place of the first; the others go.
@@ -184,7 +223,12 @@ impl Reductions<'_> {
             .iter()
             .flat_map(|part| part.places.iter().copied())
             .collect();
-        let made = self.made(parts, span);
+        // What those are without their initial values that are combined with them later.
+        let all: Vec<Option<Var>> = parts
+            .iter()
+            .map(|part| part.behind.then(|| self.supply.fresh("all")))
+            .collect();
+        let made = self.made(parts, &all, span);
         let mut stmts = Vec::with_capacity(body.stmts.len() + made.len());
         let mut made = Some(made);
         for (place, stmt) in std::mem::take(&mut body.stmts).into_iter().enumerate() {
@@ -193,6 +237,18 @@ impl Reductions<'_> {
             }
             if !gone.contains(&place) {
                 stmts.push(stmt);
+                continue;
+            }
+            let mut here = parts
+                .iter()
+                .zip(&all)
+                .filter(|(part, _)| part.places.first() == Some(&place));
+            if let Some((part, Some(all))) = here.next() {
+                let both = Exp::Binary(part.operator, part.initial.clone(), Atom::Var(all.clone()));
+                stmts.push(Stmt {
+                    exp: both,
+                    ..copy(part.result.clone(), part.initial.clone(), stmt.span)
+                });
             }
         }
         body.stmts = stmts;
@@ -201,7 +257,7 @@ impl Reductions<'_> {
         }
     }
 
-    fn made(&mut self, parts: &[Part], span: Span) -> Vec<Stmt> {
+    fn made(&mut self, parts: &[Part], all: &[Option<Var>], span: Span) -> Vec<Stmt> {
         let types: Vec<Type> = parts.iter().map(|part| part.ty.clone()).collect();
         let tuple = Type::Tuple(types);
         let size = parts.first().map_or_else(Size::zero, |part| part.size.clone());
@@ -221,7 +277,7 @@ impl Reductions<'_> {
         let mut made = Vec::new();
         let map = plain(Prim::Map, function, arrays);
         let pairs = self.bound("tuples", &Type::array(size, tuple.clone()), map, span, &mut made);
-        let initials = parts.iter().map(|part| part.initial.clone()).collect();
+        let initials = parts.iter().map(Part::start).collect();
         let initial = self.bound("start", &tuple, Exp::Tuple(initials), span, &mut made);
         let operator = self.operator(parts, &tuple, span);
         let prim = match parts.iter().all(|part| part.prim == Prim::ReduceComm) {
@@ -229,14 +285,18 @@ impl Reductions<'_> {
             false => Prim::Reduce,
         };
         let reduce = plain(prim, operator, vec![initial, pairs]);
-        let all = self.bound("reduced", &tuple, reduce, span, &mut made);
-        for (component, part) in (0..).zip(parts) {
+        let reduced = self.bound("reduced", &tuple, reduce, span, &mut made);
+        for (component, (part, all)) in (0..).zip(parts.iter().zip(all)) {
+            let mut value = part.result.clone();
+            if let Some(all) = all {
+                value.var = all.clone();
+            }
             made.push(Stmt {
                 pattern: Pattern {
                     context: Vec::new(),
-                    values: vec![part.result.clone()],
+                    values: vec![value],
                 },
-                exp: Exp::Project(all.clone(), component),
+                exp: Exp::Project(reduced.clone(), component),
                 span,
             });
         }

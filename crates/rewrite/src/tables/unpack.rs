@@ -14,11 +14,22 @@ pub(super) struct Unpack<'b> {
     /// The size of its tables.
     count: Var,
     known: HashMap<Var, Parts>,
+    /// Sums that held data, and hold positions now.
+    sums: HashMap<Var, Sum>,
     /// Data that are no longer there.
     gone: HashSet<Var>,
     /// Sizes of tables.
     sizes: Substitution,
     outcome: Outcome,
+}
+
+/// A sum in a node of the table.
+#[derive(Clone)]
+struct Sum {
+    value: Atom,
+    /// Its type there.
+    data: DataId,
+    table: Atom,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,6 +46,7 @@ impl<'b> Unpack<'b> {
             data,
             count,
             known: HashMap::new(),
+            sums: HashMap::new(),
             gone: HashSet::new(),
             sizes: Substitution::new(),
             outcome: Outcome::Fine,
@@ -73,6 +85,13 @@ impl<'b> Unpack<'b> {
     fn parts(&self, atom: &Atom) -> Option<&Parts> {
         match atom {
             Atom::Var(var) => self.known.get(var),
+            Atom::Const(_) => None,
+        }
+    }
+
+    fn sum(&self, atom: &Atom) -> Option<&Sum> {
+        match atom {
+            Atom::Var(var) => self.sums.get(var),
             Atom::Const(_) => None,
         }
     }
@@ -142,9 +161,13 @@ impl<'b> Unpack<'b> {
                 result,
             } => {
                 let data = self.data_of(result);
-                let (scrutinee, arms) = match self.parts(scrutinee).cloned() {
-                    Some(parts) => self.case_of_node(&parts, arms, &data, stmt.span, out),
-                    None => {
+                let (scrutinee, arms) = match (self.parts(scrutinee).cloned(), self.sum(scrutinee).cloned()) {
+                    (Some(parts), _) => self.case_of_node(&parts, arms, &data, stmt.span, out),
+                    (None, Some(sum)) => {
+                        let arms = self.arms_of_sum(&sum, arms, &data);
+                        (sum.value, arms)
+                    }
+                    (None, None) => {
                         let arms = arms.iter().map(|arm| self.arm(arm, arm.fields.clone(), &data));
                         (scrutinee.clone(), arms.collect())
                     }
@@ -281,32 +304,56 @@ impl<'b> Unpack<'b> {
         let arms = arms
             .iter()
             .map(|arm| {
-                let fields = self.node_fields(arm, parts);
+                let types = self.builder.signatures.node_fields(self.data, arm.constructor);
+                let fields = self.with_positions(arm, &types.unwrap_or_default(), &parts.table);
                 self.arm(arm, fields, data)
             })
             .collect();
         (scrutinee, arms)
     }
 
+    /// The arms of a `case` of a sum that holds positions now.
+    fn arms_of_sum(&mut self, sum: &Sum, arms: &[Arm], data: &[usize]) -> Vec<Arm> {
+        arms.iter()
+            .map(|arm| {
+                let constructor = self.builder.signatures.constructor(sum.data, arm.constructor);
+                let types = constructor.map(|it| it.fields.clone()).unwrap_or_default();
+                let fields = self.with_positions(arm, &types, &sum.table);
+                self.arm(arm, fields, data)
+            })
+            .collect()
+    }
+
     /// The fields of an arm, with positions in place of data.
-    fn node_fields(&mut self, arm: &Arm, parts: &Parts) -> Vec<Param> {
-        let types = self.builder.signatures.node_fields(self.data, arm.constructor);
-        let types = types.unwrap_or_default();
+    fn with_positions(&mut self, arm: &Arm, types: &[Type], table: &Atom) -> Vec<Param> {
         let mut fields = Vec::with_capacity(arm.fields.len());
         for (at, field) in arm.fields.iter().enumerate() {
-            if !self.is_datum(&field.ty) {
-                // A tuple or an array of references is none of data.
-                if types.get(at) != Some(&field.ty) {
-                    self.fail();
+            let name = field.var.name.clone();
+            match types.get(at) {
+                Some(_) if self.is_datum(&field.ty) => {
+                    let position = self.builder.param(name, Type::I64);
+                    let (root, table) = (Atom::Var(position.var.clone()), table.clone());
+                    self.know(&field.var, Parts { root, table });
+                    fields.push(position);
                 }
-                fields.push(field.clone());
-                continue;
+                Some(ty) if *ty == field.ty => fields.push(field.clone()),
+                Some(Type::Data(data)) => {
+                    let param = self.builder.param(name, Type::Data(*data));
+                    let sum = Sum {
+                        value: Atom::Var(param.var.clone()),
+                        data: *data,
+                        table: table.clone(),
+                    };
+                    self.sums.insert(field.var.clone(), sum);
+                    self.gone.insert(field.var.clone());
+                    fields.push(param);
+                }
+                // A tuple or an array of references is none of data.
+                _ => {
+                    self.fail();
+                    fields.push(field.clone());
+                }
             }
-            let position = self.builder.param(field.var.name.clone(), Type::I64);
-            let root = Atom::Var(position.var.clone());
-            let table = parts.table.clone();
-            self.know(&field.var, Parts { root, table });
-            fields.push(position);
         }
         fields
     }

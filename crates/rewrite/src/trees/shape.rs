@@ -5,7 +5,7 @@
 //! (a [`Part::Straight`]); what is behind these may do as it likes.
 
 use crate::facts::{callees, callees_of_exp};
-use crate::recursions::{Datum, Reason, SideEffect, kind_of, leads_to, no, side_effect};
+use crate::recursions::{Reason, SideEffect, kind_of, leads_to, no, side_effect};
 use almach_core::visit::Vars;
 use almach_core::{Atom, Body, Exp, FunId, Function, Program, Type, Var};
 use std::collections::HashSet;
@@ -27,7 +27,7 @@ enum Gives {
 }
 
 /// A body by what of it calls the function.
-pub(super) enum Part<'b> {
+pub(crate) enum Part<'b> {
     /// These statements are calls; there are no others inside.
     Straight(Vec<usize>),
     /// This statement is a `case` or an `if`, and all calls are in these bodies of it.
@@ -35,7 +35,7 @@ pub(super) enum Part<'b> {
 }
 
 impl<'b> Part<'b> {
-    pub(super) fn of(id: FunId, body: &'b Body) -> Result<Part<'b>, Reason> {
+    pub(crate) fn of(id: FunId, body: &'b Body) -> Result<Part<'b>, Reason> {
         let (mut calls, mut others) = (Vec::new(), Vec::new());
         for (at, stmt) in body.stmts.iter().enumerate() {
             match &stmt.exp {
@@ -56,7 +56,7 @@ impl<'b> Part<'b> {
 }
 
 /// The bodies that an expression chooses from.
-fn bodies(exp: &Exp) -> Option<Vec<&Body>> {
+pub(super) fn bodies(exp: &Exp) -> Option<Vec<&Body>> {
     match exp {
         Exp::If { then, otherwise, .. } => Some(vec![then, otherwise]),
         Exp::Case { arms, default, .. } => Some(arms.iter().map(|arm| &arm.body).chain(default).collect()),
@@ -95,9 +95,8 @@ impl Shape {
             .filter_map(|at| function.params.get(*at))
             .map(|param| &param.ty)
             .collect();
-        let is_tree =
-            |ty: &&&Type| matches!(ty, Type::Data(data) if kind_of(program, *data) == Some(Datum::Tree));
-        if types.iter().filter(is_tree).count() == 0 {
+        let is_datum = |ty: &&Type| matches!(ty, Type::Data(data) if kind_of(program, *data).is_some());
+        if !types.iter().any(is_datum) {
             return no("it does not go on in parts of its datum");
         }
         if !types.iter().all(|ty| is_element(ty)) {

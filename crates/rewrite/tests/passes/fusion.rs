@@ -253,3 +253,40 @@ fn products_do_not_fuse_with_each_other() {
            in abc",
     );
 }
+
+#[test]
+fn one_element_of_a_map_is_computed_where_it_is_looked_at_and_pairs_are_made_by_a_map() {
+    rewritten(
+        &["fusion", "copy-propagation"],
+        "fun f {n} (xs: [n]f32, is: [n]i64): (f32, i64) =
+           let ds: [n]f32 = map (\\(x: f32): f32 -> let d: f32 = x * x in d) xs
+           let first: f32 = ds[0i32]
+           let ps: [n](f32, i64) = zip ds is
+           let e: (f32, i64) = (first, 0i64)
+           let r: (f32, i64) = reduce (\\(a: (f32, i64), b: (f32, i64)): (f32, i64) ->
+             let x: f32 = a.0
+             let y: f32 = b.0
+             let c: bool = y < x
+             let t: (f32, i64) = if c: (f32, i64) then b else a
+             in t) e ps
+           in r",
+        expect![[r#"
+            fun f {n} (xs: [n]f32, is: [n]i64): (f32, i64) =
+              let x: f32 = xs[0i32]
+              let d: f32 = x * x
+              let ps: [n](f32, i64) = map (\(x_4: f32, x_19: i64): (f32, i64) ->
+                let d_5: f32 = x_4 * x_4
+                let pair: (f32, i64) = (d_5, x_19)
+                in pair) xs is
+              let e: (f32, i64) = (d, 0i64)
+              let r: (f32, i64) = reduce (\(a: (f32, i64), b: (f32, i64)): (f32, i64) ->
+                let x_12: f32 = a.0
+                let y: f32 = b.0
+                let c: bool = y < x_12
+                let t: (f32, i64) = if c: (f32, i64) then b
+                else a
+                in t) e ps
+              in r
+        "#]],
+    );
+}

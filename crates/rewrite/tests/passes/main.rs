@@ -556,3 +556,85 @@ fn size_checks_move_to_what_a_map_reads() {
         "#]],
     );
 }
+
+#[test]
+fn branches_that_exclude_each_other_are_one_operator() {
+    rewritten(
+        &["short-circuits"],
+        "fun f (x: f32, y: f32): bool =
+           let x_ordered: bool = x == x
+           let y_ordered: bool = y == y
+           let c: bool = x_ordered & y_ordered
+           let r: bool = if c: bool then let a: bool = x < y in a else
+               let n: bool = not y_ordered
+               let b: bool = x_ordered & n
+               in b
+           in r",
+        expect![[r#"
+            fun f (x: f32, y: f32): bool =
+              let x_ordered: bool = x == x
+              let y_ordered: bool = y == y
+              let c: bool = x_ordered & y_ordered
+              let a: bool = x < y
+              let n: bool = not y_ordered
+              let b: bool = x_ordered & n
+              let r: bool = a | b
+              in r
+        "#]],
+    );
+    // That x is less than y says nothing of z, and that y is ordered does not exclude that all are.
+    for (z, other) in [("z == z", "not y_ordered"), ("x == x", "y < 3.0f32")] {
+        let text = format!(
+            "fun f (x: f32, y: f32, z: f32): bool =
+               let z_ordered: bool = {z}
+               let y_ordered: bool = y == y
+               let c: bool = z_ordered & y_ordered
+               let r: bool = if c: bool then let a: bool = x < y in a else let n: bool = {other} in n
+               in r"
+        );
+        unchanged(&["short-circuits"], &text);
+    }
+}
+
+#[test]
+fn reductions_join_others_before_they_know_what_they_start_from() {
+    let text = |element: &str| {
+        format!(
+            "fun f {{n}} (xs: [n]f32): <f32, f32> =
+           let s: f32 = reduce (\\(a: f32, b: f32): f32 -> let c: f32 = a + b in c) 0.0f32 xs
+           let x: f32 = xs[0i32]
+           let ys: [n]f32 = map (\\(y: f32): f32 -> let d: f32 = y - {element} in d) xs
+           let m: f32 = reduce (\\(a: f32, b: f32): f32 -> let c: f32 = min a b in c) x ys
+           in <s, m>"
+        )
+    };
+    rewritten(
+        &["horizontal-fusion"],
+        &text("1.0f32"),
+        expect![[r#"
+        fun f {n} (xs: [n]f32): <f32, f32> =
+          let tuples: [n](f32, f32) = map (\(x: f32): (f32, f32) ->
+            let y: f32 = x
+            let d: f32 = y - 1.0f32
+            let t: (f32, f32) = (x, d)
+            in t) xs
+          let start: (f32, f32) = (0.0f32, f32.nan)
+          let reduced: (f32, f32) = reduce (\(a: (f32, f32), b: (f32, f32)): (f32, f32) ->
+            let x_21: f32 = a.0
+            let x_22: f32 = b.0
+            let y_23: f32 = x_21 + x_22
+            let x_24: f32 = a.1
+            let x_25: f32 = b.1
+            let y_26: f32 = min x_24 x_25
+            let t_27: (f32, f32) = (y_23, y_26)
+            in t_27) start tuples
+          let s: f32 = reduced.0
+          let all: f32 = reduced.1
+          let x_6: f32 = xs[0i32]
+          let m: f32 = min x_6 all
+          in <s, m>
+    "#]],
+    );
+    // What its elements are made of must be known.
+    unchanged(&["horizontal-fusion"], &text("x"));
+}

@@ -14,7 +14,7 @@
 //! The row is only looked at by one reduction, through maps and filters whose functions do not depend on it: then a piece of the row is
 //! as good as the row. What the function does behind the reduction is done once, with the sum of the pieces.
 
-use super::{LONG, OverRows, Sharer, at_row};
+use super::{OverRows, Sharer, at_row};
 use crate::operator::Operator;
 use crate::write::int;
 use almach_base::Span;
@@ -36,7 +36,7 @@ pub(super) struct Cut {
     row: usize,
 }
 
-impl Sharer {
+impl Sharer<'_> {
     /// How the rows can be cut; none where the function looks at them in another way.
     pub(super) fn in_pieces(&self, over: &OverRows<'_>) -> Option<Cut> {
         let function = over.function;
@@ -102,8 +102,9 @@ impl Sharer {
         )
     }
 
-    /// `\(i, k) -> map (\t -> (i, t * LONG)) (iota ((k + LONG - 1) / LONG))`.
+    /// `\(i, k) -> map (\t -> (i, t * 65536)) (iota ((k + 65535) / 65536))`.
     fn begins(&mut self, span: Span) -> Typed<Lambda> {
+        let size = self.long;
         let pair = Type::Tuple(vec![Type::I64, Type::I64]);
         let long = self.builder.param("long", pair.clone());
         let whole = Atom::Var(long.var.clone());
@@ -112,12 +113,12 @@ impl Sharer {
         let body = self.builder.body(|builder| {
             let i = builder.bind(Exp::Project(whole.clone(), 0), "i", span)?;
             let length = builder.bind(Exp::Project(whole, 1), "length", span)?;
-            let more = builder.bind(Exp::Binary(BinOp::Add, length, int(LONG - 1)), "more", span)?;
-            count = builder.bind(Exp::Binary(BinOp::Div, more, int(LONG)), "count", span)?;
+            let more = builder.bind(Exp::Binary(BinOp::Add, length, int(size - 1)), "more", span)?;
+            count = builder.bind(Exp::Binary(BinOp::Div, more, int(size)), "count", span)?;
             let numbers = builder.bind(plain_op(Prim::Iota, vec![], vec![count.clone()]), "numbers", span)?;
             let t = Atom::Var(number.var.clone());
             let inner = builder.body(|builder| {
-                let begin = builder.bind(Exp::Binary(BinOp::Mul, t, int(LONG)), "begin", span)?;
+                let begin = builder.bind(Exp::Binary(BinOp::Mul, t, int(size)), "begin", span)?;
                 let both = builder.bind(Exp::Tuple(vec![i, begin]), "both", span)?;
                 Ok::<_, TypeError>((Vec::new(), vec![both]))
             })?;
@@ -143,7 +144,7 @@ impl Sharer {
 
     /// The reduction of a piece, which is given by its row's number and where it begins.
     fn piece(&mut self, over: &OverRows<'_>, cut: &Cut) -> Typed<Lambda> {
-        let span = over.span;
+        let (span, size) = (over.span, self.long);
         let pair = Type::Tuple(vec![Type::I64, Type::I64]);
         let param = self.builder.param("piece", pair);
         let whole = Atom::Var(param.var.clone());
@@ -151,7 +152,7 @@ impl Sharer {
         let body = self.builder.body(|builder| {
             let i = builder.bind(Exp::Project(whole.clone(), 0), "i", span)?;
             let begin = builder.bind(Exp::Project(whole, 1), "begin", span)?;
-            let reduced = shortened(builder, over, cut, &i, begin)?;
+            let reduced = shortened(builder, over, cut, (&i, begin, size))?;
             ty = builder.type_of(&reduced)?;
             Ok::<_, TypeError>((Vec::new(), vec![reduced]))
         })?;
@@ -164,19 +165,24 @@ impl Sharer {
     }
 }
 
-/// The statements of the function up to its reduction, for the piece of a row that begins there; what it comes to.
-fn shortened(builder: &mut Builder, over: &OverRows<'_>, cut: &Cut, at: &Atom, begin: Atom) -> Typed<Atom> {
+/// The statements of the function up to its reduction, for the piece of a row that begins there, of that size; what it comes to.
+fn shortened(
+    builder: &mut Builder,
+    over: &OverRows<'_>,
+    cut: &Cut,
+    (at, begin, size): (&Atom, Atom, i64),
+) -> Typed<Atom> {
     let span = over.span;
     let (function, mut given) = at_row(builder, over, at)?;
-    let (Some(param), Some(size)) = (function.params.get(cut.row), function.context.first()) else {
+    let (Some(param), Some(length_name)) = (function.params.get(cut.row), function.context.first()) else {
         return Ok(int(0));
     };
     let (row, length) = (
         given.of_atom(&Atom::Var(param.var.clone())),
-        given.of_atom(&Atom::Var(size.clone())),
+        given.of_atom(&Atom::Var(length_name.clone())),
     );
     let left = builder.bind(Exp::Binary(BinOp::Sub, length, begin.clone()), "left", span)?;
-    let count = builder.bind(Exp::Binary(BinOp::Min, left, int(LONG)), "count", span)?;
+    let count = builder.bind(Exp::Binary(BinOp::Min, left, int(size)), "count", span)?;
     let part = SlicePart::Slice {
         begin,
         count: count.clone(),
@@ -188,7 +194,7 @@ fn shortened(builder: &mut Builder, over: &OverRows<'_>, cut: &Cut, at: &Atom, b
     };
     let piece = builder.bind(slice, "piece", span)?;
     given.insert(param.var.clone(), piece);
-    given.insert(size.clone(), count);
+    given.insert(length_name.clone(), count);
     let identity = identity(builder, &cut.operator, span)?;
     let mut stmts = function.body.stmts;
     stmts.truncate(cut.reduction + 1);

@@ -587,7 +587,7 @@ impl<'c> Lifting<'c> {
 }
 
 /// Whether an expression holds a loop.
-fn holds_loop(exp: &Exp) -> bool {
+pub(super) fn holds_loop(exp: &Exp) -> bool {
     let holds = |body: &Body| body.stmts.iter().any(|stmt| holds_loop(&stmt.exp));
     match exp {
         Exp::Loop(_) => true,

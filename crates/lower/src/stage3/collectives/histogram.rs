@@ -18,14 +18,14 @@ use super::super::storage::Tree;
 use super::super::{Generator, Parallel, Step};
 use super::operators::{neutral, neutral_value, simple_operator};
 use super::ranges::WORTH_SORTING;
-use super::scatter::At;
+use super::scatter::{At, inside};
 use super::{Chunking, Elements, Share};
 use crate::error::Lowering;
 use almach_base::Name;
 use almach_dpia::{Data, Instance, Phrase, Prim};
 use almach_imp::{AtomicStep, Expr, Index, LoopMode, Order, Stmt, exact_in_any_order};
 use almach_prim::{Chunk, Level};
-use almach_value::{BinOp, Scalar, ScalarType};
+use almach_value::{BinOp, Scalar, ScalarType, UnOp};
 
 /// Work-items that a device runs in step, and how many times as many a group has.
 const WARP: i64 = 32;
@@ -33,6 +33,9 @@ const COPIES: i64 = 8;
 
 /// Bytes of bins that local memory has room for so many times.
 const FEW_BINS: i64 = 2048;
+
+/// Elements whose indices are looked at together.
+const TOGETHER: i64 = 8;
 
 /// What a histogram is given.
 pub(super) struct Histogram<'p> {
@@ -254,13 +257,7 @@ impl Generator<'_> {
         own: &Own,
         base: &Index,
     ) -> Lowering<()> {
-        let Histogram {
-            of,
-            function,
-            at,
-            values,
-            ..
-        } = *histogram;
+        let Histogram { of, at, .. } = *histogram;
         let b = self.fresh("b");
         self.counted(b.clone(), at.2.clone(), LoopMode::Seq, |this| {
             let bin = base + &Index::var(b);
@@ -272,9 +269,101 @@ impl Generator<'_> {
                 }
             }
         })?;
+        if !self.has_stored_indices(at, part)? {
+            return self.fill_range(histogram, own, base, &part.start, part.length.clone());
+        }
+        let groups = self.div(&part.length, &Index::constant(TOGETHER));
+        let groups = self.named("groups", groups);
+        let g = self.fresh("g");
+        self.counted(g.clone(), groups.clone(), LoopMode::Seq, |this| {
+            let start = &part.start + &(Index::var(g) * Index::constant(TOGETHER));
+            this.fill_group(histogram, own, base, &start)
+        })?;
+        let done = groups * Index::constant(TOGETHER);
+        let left = &part.length - &done;
+        self.fill_range(histogram, own, base, &(&part.start + &done), left)
+    }
+
+    /// Whether indices are in memory: then they may be looked at twice.
+    fn has_stored_indices(&mut self, at: At<'_>, part: &Share) -> Lowering<bool> {
+        let (_, stmts) = self.capture(|this| this.index_at(at, &part.start))?;
+        let is_load = |value: &Expr| match value {
+            Expr::Load(..) => true,
+            Expr::Unary(UnOp::Convert(_), inner) => matches!(**inner, Expr::Load(..)),
+            _ => false,
+        };
+        let mut lets = stmts.iter().filter(|stmt| !matches!(stmt, Stmt::At(_)));
+        Ok(lets.all(|stmt| matches!(stmt, Stmt::Let { value, .. } if is_load(value))))
+    }
+
+    /// A few elements: it is asked once whether all of their indices are those of bins.
+    fn fill_group(
+        &mut self,
+        histogram: &Histogram<'_>,
+        own: &Own,
+        base: &Index,
+        start: &Index,
+    ) -> Lowering<()> {
+        let Histogram {
+            of,
+            function,
+            at,
+            values,
+            ..
+        } = *histogram;
+        let all = self.fresh("inside");
+        self.types.insert(all.clone(), ScalarType::Bool);
+        self.emit(Stmt::Var {
+            name: all.clone(),
+            ty: ScalarType::Bool,
+            value: Some(Expr::Const(Scalar::Bool(true))),
+        });
+        let count = Index::constant(TOGETHER);
+        let q = self.fresh("q");
+        self.counted(q.clone(), count.clone(), LoopMode::Seq, |this| {
+            let j = this.index_at(at, &(start + &Index::var(q)))?;
+            let value = Expr::binary(BinOp::And, Expr::Var(all.clone()), inside(&j, at.2));
+            this.emit(Stmt::Assign {
+                name: all.clone(),
+                value,
+            });
+            Ok(())
+        })?;
+        self.either(
+            Expr::Var(all),
+            |this| {
+                let q = this.fresh("q");
+                this.counted(q.clone(), count.clone(), LoopMode::Seq, |this| {
+                    let i = start + &Index::var(q);
+                    let j = this.index_at(at, &i)?;
+                    this.ranges_in(&j, at.2);
+                    let value = this.element(of, values, &i)?;
+                    this.combine_into(of, function, own, &(base + &j), &value)
+                })
+            },
+            |this| this.fill_range(histogram, own, base, start, count.clone()),
+        )
+    }
+
+    /// So many elements from some on, one after the other.
+    fn fill_range(
+        &mut self,
+        histogram: &Histogram<'_>,
+        own: &Own,
+        base: &Index,
+        start: &Index,
+        count: Index,
+    ) -> Lowering<()> {
+        let Histogram {
+            of,
+            function,
+            at,
+            values,
+            ..
+        } = *histogram;
         let k = self.fresh("k");
-        self.counted(k.clone(), part.length.clone(), LoopMode::Seq, |this| {
-            let i = &part.start + &Index::var(k);
+        self.counted(k.clone(), count, LoopMode::Seq, |this| {
+            let i = start + &Index::var(k);
             this.inside_at(at, &i, |this, j| {
                 let bin = base + j;
                 let value = this.element(of, values, &i)?;

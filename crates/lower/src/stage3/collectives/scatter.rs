@@ -243,7 +243,7 @@ impl Generator<'_> {
         })
     }
 
-    fn ranges_in(&mut self, j: &Index, cells: &Index) {
+    pub(super) fn ranges_in(&mut self, j: &Index, cells: &Index) {
         if let Some(name) = j.as_var() {
             self.ranges.set(name.clone(), Range::below(cells));
         }
@@ -286,7 +286,7 @@ impl Generator<'_> {
 /// Indices, their type, and the number of cells they point to.
 pub(super) type At<'p> = (&'p Phrase, ScalarType, &'p Index);
 
-fn inside(j: &Index, cells: &Index) -> Expr {
+pub(super) fn inside(j: &Index, cells: &Index) -> Expr {
     let low = Expr::binary(BinOp::Ge, index_expr(j.clone()), Expr::int(0));
     let high = Expr::binary(BinOp::Lt, index_expr(j.clone()), index_expr(cells.clone()));
     Expr::binary(BinOp::And, low, high)

@@ -191,6 +191,9 @@ impl Generator<'_> {
             Phrase::Lam(_, _, body) => self.is_view(body),
             Phrase::Prim(instance) => match (&instance.prim, arguments.as_slice()) {
                 (Prim::Idx, [array, _]) | (Prim::Slice, [_, _, array]) => self.is_view(array),
+                (Prim::Get(..), [inner]) => self.is_view(inner),
+                // Of one of them something is looked at.
+                (Prim::Zip(_), parts) => parts.iter().any(|part| self.is_view(part)),
                 (Prim::Map(_), [function, array]) => self.is_view(function) && self.is_view(array),
                 (Prim::Coerce | Prim::Split | Prim::Join | Prim::Transpose | Prim::Reverse, [array]) => {
                     self.is_view(array)

@@ -20,7 +20,7 @@ pub(super) fn undisturbed(
     copy: &Copy,
 ) -> Result<Vec<String>, Obstacle> {
     let index = draft.index();
-    let mut class = draft.class(&to.block);
+    let mut class = draft.not_kept_apart(draft.class(&to.block), &to.block, making.body);
     // A block that was there before this one was made is another, whatever hands both on afterwards.
     if let Some((_, made)) = draft.alloc(&to.block) {
         let since = |block: &Var| draft.bound(block).is_none_or(|moment| moment > made.start);
