@@ -42,6 +42,8 @@ pub enum Choice {
     LongRows(i64),
     /// Rows with more elements than this are cut into pieces of so many; each piece and each other row is one thread's.
     Pieces(i64),
+    /// Threads share its rows; each puts those it makes in cells, and afterwards they are put one behind the other.
+    SharedRows,
     /// It is a function of its own for the operations inside it.
     Cloned,
 }
@@ -75,6 +77,10 @@ impl fmt::Display for Choice {
             Choice::Pieces(size) => write!(
                 f,
                 "cuts rows of more than {size} elements into pieces of so many; threads share these and the other rows"
+            ),
+            Choice::SharedRows => write!(
+                f,
+                "has its rows made by all threads, each in a cell, and then put one behind the other"
             ),
             Choice::Cloned => write!(f, "has a copy for the level it is called at"),
         }

@@ -27,6 +27,7 @@
 //! - [`streams`](mod@streams): what a map makes of a scan or filter is written by that.
 //! - [`interchange`](mod@interchange): rows on the outside, where an access would stride.
 //! - [`long_rows`](mod@long_rows): rows of their own lengths, the long ones by all threads.
+//! - [`row_cells`](mod@row_cells): rows that are much work, by all threads.
 //! - [`masks`](mod@masks): loops inside a map, on lanes until the last of them is done.
 //! - [`products`](mod@products): tiles, where every row meets every column. [`transposition`](mod@transposition): tiles, where rows
 //!   are made of columns.
@@ -53,6 +54,7 @@ mod producers;
 mod products;
 mod recursion;
 mod reductions;
+mod row_cells;
 mod rows;
 mod same_copies;
 mod scans;
@@ -133,6 +135,7 @@ pub fn choose_with(
     without: Without,
     tactics: &Tactics,
 ) -> Result<Chosen, Box<Diagnostic>> {
+    let (program, row_cells) = row_cells::shared(program, machine);
     let program = recursion::in_order(program);
     let (program, shared) = long_rows::shared(program, machine, tactics);
     let fusion = match without.has(&fusion::PASS) {
@@ -147,6 +150,7 @@ pub fn choose_with(
         (pass.run)(program, &mut Log::default())
     });
     let (mut decisions, mut asked) = (shared.decisions, shared.asked);
+    decisions.extend(row_cells);
     decisions.extend(chosen.decisions);
     asked.extend(chosen.asked);
     Ok(Chosen {

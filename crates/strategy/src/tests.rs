@@ -413,3 +413,53 @@ fn a_reduction_inside_a_map_is_a_loop_on_lanes() {
     let own = source.replace("c - x", "c / x");
     assert!(!text(&own, Machine::Threads).contains("split 32i64"));
 }
+
+/// Rows that a loop makes, by a map that is written so.
+fn rows_by_a_loop(map: &str) -> String {
+    let source = r"
+fun main {n} (xs: [n]i64): [n][?]i64 =
+  let rows: [n][?]i64 = MAP (\(x: i64): {m} [m]i64 ->
+    let total: i64 = loop (acc: i64 = 0i64) for i: i64 < x do
+      let next: i64 = acc + i
+      in next
+    let is_much: bool = total > 2i64
+    let {k} row: [k]i64 = if is_much: {j} [j]i64 then
+      let one: [1]i64 = array i64 [total]
+      in {1i64} one
+    else
+      let none: [0]i64 = array i64 []
+      in {0i64} none
+    in {k} row) xs
+  in rows
+
+entry main = main (xs: [n]i64): [n][?]i64
+";
+    source.replace("MAP", map)
+}
+
+#[test]
+fn rows_that_loops_make_are_shared_by_threads() {
+    let source = rows_by_a_loop("map");
+    let text = text(&source, Machine::Threads);
+    assert!(text.contains("cells: [n]Rows"), "{text}");
+    assert_eq!(text.matches("map@par").count(), 1, "{text}");
+    let program = almach_core::parse::parse_program(&source, FileId(0)).unwrap();
+    let ty = &program.entries.first().unwrap().params.first().unwrap().1;
+    for rows in ["[]", "[3]", "[0, 5, 1, 9, 2]"] {
+        agree(&source, &[almach_value::parse(rows, ty).unwrap()]);
+    }
+}
+
+#[test]
+fn rows_stay_in_order_on_one_thread_and_where_the_user_says_so() {
+    let free = rows_by_a_loop("map");
+    let fixed = rows_by_a_loop("map@par");
+    for (source, machine) in [
+        (&free, Machine::Sequential),
+        (&free, Machine::Device),
+        (&fixed, Machine::Threads),
+    ] {
+        let text = text(source, machine);
+        assert!(!text.contains("cells"), "{text}");
+    }
+}

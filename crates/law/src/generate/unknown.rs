@@ -201,7 +201,7 @@ impl Generator {
         if let (Ty::Scalar(scalar), 0 | 1) = (cell, self.rng.below(12)) {
             return self.nested_rows(&own, count, *scalar, depth);
         }
-        match self.rng.below(10) {
+        match self.rng.below(11) {
             0 | 1 => {
                 let (name, from) = (self.fresh(), self.element(0));
                 let body = self.with(&name, &from, |this| this.expr(&row, depth));
@@ -245,6 +245,7 @@ impl Generator {
                 node!(own; format!("(map (\\{name} one other -> if "), body, " then one else other) ",
                       self.expr(&Ty::array(count.clone(), from), depth), " ", one, " ", other, ")")
             }
+            9 => self.grown_rows(&own, &row, count, depth),
             _ => match cell {
                 Ty::Scalar(ScalarType::I64) => {
                     let name = self.fresh();
@@ -259,5 +260,18 @@ impl Generator {
                 }
             },
         }
+    }
+
+    /// Rows that a loop makes longer: threads share them.
+    fn grown_rows(&mut self, own: &Ty, row: &Ty, count: &Size, depth: usize) -> Node {
+        let (name, grown, step, from) = (self.fresh(), self.fresh(), self.fresh(), self.element(0));
+        let first = self.with(&name, &from, |this| this.expr(row, depth.min(2)));
+        let more = self.with(&name, &from, |this| {
+            this.with(&step, &I64, |this| this.expr(row, depth.min(2)))
+        });
+        let xs = self.expr(&Ty::array(count.clone(), from), depth);
+        node!(own.clone(); format!("(map (\\({name}) -> loop ({grown} = "), first,
+              format!(") for {step} < 3 do if length {grown} > 4 then reverse {grown} else {grown} ++ "), more,
+              ") ", xs, format!(" : {})", own.text()))
     }
 }
