@@ -301,6 +301,27 @@ fn bench_prints_a_table() {
 }
 
 #[test]
+fn explain_says_how_rows_and_trees_run_and_nothing_against_it() {
+    let folder = Folder::new();
+    let program = "data Tree = Leaf i32 | Node Tree Tree
+def rec total (t: Tree): i32 = case t of | Leaf x -> x | Node l r -> total l + total r
+entry tree (t: Tree): i32 = total t
+entry loops [n] (xs: [n]i64): [n][?]i64 = map (\\x -> loop (ys = [x]) for i < x do ys ++ [i]) xs
+entry passes [n] (xss: [n][?]i64): [n][?]i64 = map (\\xs -> let ys = filter (> 2) xs in scan (+) 0 (concat ys ys)) xss
+";
+    folder.write("rows.alm", program.as_bytes());
+    let said = output(&folder, &["explain", "rows.alm"]);
+    assert_eq!(said.matches("`total` folds a tree").count(), 1, "{said}");
+    assert!(!said.contains("`total` stays a recursion"), "{said}");
+    assert_eq!(
+        said.matches("has its rows made by all threads").count(),
+        1,
+        "{said}"
+    );
+    assert_eq!(said.matches("`map` runs in order").count(), 1, "{said}");
+}
+
+#[test]
 fn tune_finds_something_faster_to_write_and_says_what() {
     let folder = Folder::new();
     // Stored columns are read in their order: any variant that lets the usual tiles be is as good.

@@ -66,6 +66,11 @@ impl Log {
             text: text.into(),
         });
     }
+
+    /// Whether something is said of the operation already.
+    pub fn is_about(&self, span: Span) -> bool {
+        self.notes.iter().any(|note| note.span == span)
+    }
 }
 
 /// Runs passes one after the other, and the checker after each.

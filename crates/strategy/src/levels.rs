@@ -189,7 +189,10 @@ impl Chooser {
             let (level, reason) = self.level(op, span, around);
             chosen.annotation.level = Some(level);
             if !op.functions.is_empty() || matches!(op.prim, Prim::Gather | Prim::Scatter | Prim::Permute) {
-                self.decide(span, op.prim, Choice::Level(level), reason);
+                match level == Level::Par && gives_rows(op) {
+                    true => self.decide(span, op.prim, Choice::InOrder, IN_ORDER),
+                    false => self.decide(span, op.prim, Choice::Level(level), reason),
+                }
             }
         }
         if chosen.annotation.chunk.is_none() {
@@ -336,6 +339,15 @@ impl Chooser {
             reason: reason.to_owned(),
         });
     }
+}
+
+/// Why a map that gives rows runs in order, whatever its level (`row_cells`, `docs/papers.md`: cells that grow).
+const IN_ORDER: &str = "where one of its rows begins is known only after those before it are made";
+
+/// Whether a map's function gives rows of sizes of their own.
+fn gives_rows(op: &Op) -> bool {
+    let mut functions = op.functions.iter();
+    op.prim == Prim::Map && functions.any(|function| !function.result.context.is_empty())
 }
 
 /// Whether an operation scans all elements of rows, however many there are.
