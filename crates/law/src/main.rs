@@ -146,6 +146,8 @@ impl Foreman {
         let mut command = Command::new(std::env::current_exe().ok()?);
         command.args(["job".to_owned(), first.to_string(), count.to_string()]);
         command.args(self.reach.word());
+        // Threads that wait by spinning would take the cores that other jobs compute on.
+        command.env("OMP_WAIT_POLICY", "passive");
         let mut child = command.stdout(Stdio::piped()).spawn().ok()?;
         let mut pipe = child.stdout.take()?;
         let output = std::thread::spawn(move || {
