@@ -9,6 +9,7 @@ mod atomic;
 mod control;
 mod devices;
 mod entry;
+mod frame;
 mod items;
 mod outside;
 mod stores;
@@ -18,10 +19,10 @@ use crate::check::Checked;
 use crate::ir::{Access, Expr, Index, Passing, Program, Site, Stmt};
 use almach_base::{Name, Span};
 use almach_value::failure::{RECURSION_BYTES, RECURSION_DEPTH};
-use almach_value::{Failure, Scalar, ScalarType};
+use almach_value::{Failure, Scalar};
 use control::Task;
 use devices::Home;
-use rustc_hash::FxHashMap;
+use frame::{Frame, Slot};
 use std::fmt;
 use stores::Stores;
 use trace::{Place, Traces};
@@ -160,14 +161,14 @@ pub fn run_with(
                 )));
             }
         };
-        frame.slots.insert(param.name.clone(), slot);
+        frame.set(&param.name, slot);
     }
     let given = machine.live;
     machine.run(&found.body, &mut frame)?;
     let mut results = Vec::new();
     let mut kept = given;
     for param in &found.params {
-        results.push(match (param.passing, frame.slots.get(&param.name)) {
+        results.push(match (param.passing, frame.get(&param.name)) {
             (Passing::Value, Some(Slot::Scalar(Some(value)))) => Passed::Value(*value),
             (Passing::Out, Some(Slot::Scalar(value))) => Passed::Out(*value),
             (Passing::Read | Passing::Write, Some(Slot::Buffer(Some(view)))) => {
@@ -210,18 +211,6 @@ type Block = Option<Vec<Option<Scalar>>>;
 struct View {
     block: usize,
     offset: i64,
-}
-
-#[derive(Clone)]
-enum Slot {
-    Scalar(Option<Scalar>),
-    Buffer(Option<View>),
-}
-
-#[derive(Clone, Default)]
-struct Frame {
-    slots: FxHashMap<Name, Slot>,
-    types: FxHashMap<Name, ScalarType>,
 }
 
 struct Machine<'a> {
@@ -268,17 +257,17 @@ impl<'a> Machine<'a> {
             Stmt::At(_) => Ok(()),
             Stmt::Let { name, value, .. } => {
                 let value = self.expr(value, frame)?;
-                frame.slots.insert(name.clone(), Slot::Scalar(Some(value)));
+                frame.set(name, Slot::Scalar(Some(value)));
                 Ok(())
             }
             Stmt::Var { name, value, .. } => {
                 let value = value.as_ref().map(|value| self.expr(value, frame)).transpose()?;
-                frame.slots.insert(name.clone(), Slot::Scalar(value));
+                frame.set(name, Slot::Scalar(value));
                 Ok(())
             }
             Stmt::Assign { name, value } => {
                 let value = self.expr(value, frame)?;
-                frame.slots.insert(name.clone(), Slot::Scalar(Some(value)));
+                frame.set(name, Slot::Scalar(Some(value)));
                 Ok(())
             }
             Stmt::Store { buffer, index, value } => {
@@ -286,9 +275,8 @@ impl<'a> Machine<'a> {
                 let index = self.index(index, frame)?;
                 self.write(buffer, index, value, frame)
             }
-            Stmt::Buffer { name, ty, .. } => {
-                frame.slots.insert(name.clone(), Slot::Buffer(None));
-                frame.types.insert(name.clone(), *ty);
+            Stmt::Buffer { name, .. } => {
+                frame.set(name, Slot::Buffer(None));
                 Ok(())
             }
             Stmt::Reserve {
@@ -299,9 +287,7 @@ impl<'a> Machine<'a> {
             } => {
                 let count = self.index(count, frame)?;
                 let first = self.reserve(store, count, *span)?;
-                frame
-                    .slots
-                    .insert(name.clone(), Slot::Scalar(Some(Scalar::I64(first))));
+                frame.set(name, Slot::Scalar(Some(Scalar::I64(first))));
                 Ok(())
             }
             Stmt::Alloc { buffer, size, span } => self.allocate(buffer, size, *span, frame),
@@ -322,11 +308,11 @@ impl<'a> Machine<'a> {
             } => self.borrow(buffer, from, [first, count], frame),
             Stmt::Free(buffer) => self.free(buffer, frame),
             Stmt::Swap(a, b) => {
-                let (x, y) = (frame.slots.get(a).cloned(), frame.slots.get(b).cloned());
+                let (x, y) = (frame.get(a).cloned(), frame.get(b).cloned());
                 match (x, y) {
                     (Some(x), Some(y)) => {
-                        frame.slots.insert(a.clone(), y);
-                        frame.slots.insert(b.clone(), x);
+                        frame.set(a, y);
+                        frame.set(b, x);
                         Ok(())
                     }
                     _ => Err(RunError::Broken(format!("`{a}` or `{b}` is not bound"))),
@@ -437,14 +423,12 @@ impl<'a> Machine<'a> {
         }
         memory.resize(cells, None);
         let block = self.block(memory);
-        frame
-            .slots
-            .insert(buffer.clone(), Slot::Buffer(Some(View { block, offset: 0 })));
+        frame.set(buffer, Slot::Buffer(Some(View { block, offset: 0 })));
         Ok(())
     }
 
     fn free(&mut self, buffer: &Name, frame: &mut Frame) -> Run<()> {
-        if let Some(Slot::Buffer(Some(view))) = frame.slots.insert(buffer.clone(), Slot::Buffer(None)) {
+        if let Some(Slot::Buffer(Some(view))) = frame.set(buffer, Slot::Buffer(None)) {
             self.release(view);
         }
         Ok(())
@@ -466,7 +450,7 @@ impl<'a> Machine<'a> {
             return Err(RunError::Broken(message));
         }
         let borrowed = View { offset, ..view };
-        frame.slots.insert(buffer.clone(), Slot::Buffer(Some(borrowed)));
+        frame.set(buffer, Slot::Buffer(Some(borrowed)));
         Ok(())
     }
 
@@ -474,7 +458,7 @@ impl<'a> Machine<'a> {
         if let Some(view) = self.stores.view(buffer) {
             return Ok(view);
         }
-        match frame.slots.get(buffer) {
+        match frame.get(buffer) {
             Some(Slot::Buffer(Some(view))) => Ok(*view),
             Some(Slot::Buffer(None)) => {
                 Err(RunError::Broken(format!("`{buffer}` is used but holds nothing")))
@@ -540,7 +524,7 @@ impl<'a> Machine<'a> {
     }
 
     fn index(&self, index: &Index, frame: &Frame) -> Run<i64> {
-        let value = index.eval(&|name: &Name| match frame.slots.get(name) {
+        let value = index.eval(&|name: &Name| match frame.get(name) {
             Some(Slot::Scalar(Some(Scalar::I64(value)))) => Some(*value),
             _ => None,
         });
@@ -552,7 +536,7 @@ impl<'a> Machine<'a> {
         let failed = |error| RunError::Broken(format!("an unchecked operation failed: {error:?}"));
         match expr {
             Expr::Const(scalar) => Ok(*scalar),
-            Expr::Var(name) => match frame.slots.get(name) {
+            Expr::Var(name) => match frame.get(name) {
                 Some(Slot::Scalar(Some(value))) => Ok(*value),
                 Some(Slot::Scalar(None)) => Err(RunError::Unwritten {
                     what: format!("`{name}`"),

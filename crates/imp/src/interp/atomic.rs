@@ -52,7 +52,7 @@ impl Machine<'_> {
             self.set(place, after);
         }
         if let (Some((name, _)), Some(before)) = (step.bound(), before) {
-            frame.slots.insert(name.clone(), Slot::Scalar(Some(before)));
+            frame.set(name, Slot::Scalar(Some(before)));
         }
         Ok(())
     }

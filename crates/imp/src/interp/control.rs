@@ -172,7 +172,7 @@ impl<'a> Machine<'a> {
                 caller,
             } => {
                 let inner = self.leave_call(caller, frame);
-                take_results(proc, arguments, inner, frame);
+                take_results(proc, arguments, &inner, frame);
                 Ok(())
             }
         }
@@ -244,7 +244,7 @@ impl<'a> Machine<'a> {
                     Slot::Buffer(None)
                 }
             };
-            inner.slots.insert(param.name.clone(), slot);
+            inner.set(&param.name, slot);
         }
         self.depth += 1;
         tasks.push(Task::Call {
@@ -269,20 +269,13 @@ impl<'a> Machine<'a> {
     }
 }
 
-impl Frame {
-    pub(super) fn count(&mut self, index: &Name, at: i64) {
-        self.slots
-            .insert(index.clone(), Slot::Scalar(Some(Scalar::I64(at))));
-    }
-}
-
 /// Hands results over to the caller's names.
-fn take_results(proc: &Proc, arguments: &[Argument], mut inner: Frame, frame: &mut Frame) {
+fn take_results(proc: &Proc, arguments: &[Argument], inner: &Frame, frame: &mut Frame) {
     for (param, argument) in proc.params.iter().zip(arguments) {
         if let Argument::Out(name) | Argument::Owned(name) = argument
-            && let Some(slot) = inner.slots.remove(&param.name)
+            && let Some(slot) = inner.get(&param.name)
         {
-            frame.slots.insert(name.clone(), slot);
+            frame.set(name, slot.clone());
         }
     }
 }

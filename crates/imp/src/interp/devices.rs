@@ -55,7 +55,7 @@ impl Machine<'_> {
                 Ok(())
             }
             Transfer::Fetch { buffer, access } => {
-                if let Some(Slot::Buffer(None)) = frame.slots.get(buffer) {
+                if let Some(Slot::Buffer(None)) = frame.get(buffer) {
                     return Ok(());
                 }
                 let view = self.view(buffer, frame)?;

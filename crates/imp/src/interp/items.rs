@@ -3,14 +3,18 @@
 use super::{Frame, Machine, Run, RunError};
 use crate::ir::{LoopMode, Stmt};
 use almach_base::Name;
+use std::rc::Rc;
 
 impl<'a> Machine<'a> {
     /// A loop over the work-items of a group.
-    pub(super) fn items(&mut self, index: &Name, count: i64, body: &'a [Stmt], frame: &Frame) -> Run<()> {
-        let mut items: Vec<Frame> = (0..count).map(|_| frame.clone()).collect();
+    pub(super) fn items(&mut self, index: &Name, count: i64, body: &'a [Stmt], frame: &mut Frame) -> Run<()> {
+        let shared = Rc::new(std::mem::take(frame));
+        let mut items: Vec<Frame> = (0..count).map(|_| Frame::of_item(&shared)).collect();
         (0..).zip(&mut items).for_each(|(at, item)| item.count(index, at));
         let result = self.together(body, &mut items);
         self.traces.leave();
+        drop(items);
+        *frame = Rc::into_inner(shared).unwrap_or_default();
         result
     }
 

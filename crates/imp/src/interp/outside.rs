@@ -78,7 +78,7 @@ impl Machine<'_> {
                 }
                 _ => return Err(RunError::Broken("a foreign function gave other results".into())),
             };
-            frame.slots.insert(name.clone(), place);
+            frame.set(name, place);
         }
         Ok(())
     }
