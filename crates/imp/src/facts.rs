@@ -6,7 +6,7 @@
 use crate::ir::{Expr, Index};
 use almach_base::Name;
 use almach_nat::{Poly, Range, Ranges, Ratio};
-use almach_value::{BinOp, Scalar};
+use almach_value::BinOp;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// No question looks at more facts than this.
@@ -104,7 +104,7 @@ impl Facts {
             self.assume(right, stays);
             return;
         }
-        let (Some(left), Some(right)) = (as_index(left), as_index(right)) else {
+        let (Some(left), Some(right)) = (left.as_index(), right.as_index()) else {
             return;
         };
         if !left.free_vars().chain(right.free_vars()).all(stays) {
@@ -155,7 +155,7 @@ impl Facts {
 
     /// Whether an expression is an index that is never negative.
     pub fn is_natural(&self, expr: &Expr) -> bool {
-        as_index(expr).is_some_and(|index| self.is_nonneg(&index))
+        expr.as_index().is_some_and(|index| self.is_nonneg(&index))
     }
 
     /// Whether C's division of these is the floor. (A divisor is never zero where a quotient is computed.)
@@ -211,15 +211,5 @@ impl Fact {
         names.sort();
         names.dedup();
         names
-    }
-}
-
-/// An `i64` expression as an index, where it is one without wrapping.
-fn as_index(expr: &Expr) -> Option<Index> {
-    match expr {
-        Expr::Const(Scalar::I64(value)) => Some(Index::constant(*value)),
-        Expr::Var(name) => Some(Index::var(name.clone())),
-        Expr::Index(index) => Some(index.clone()),
-        _ => None,
     }
 }

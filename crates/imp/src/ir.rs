@@ -636,6 +636,16 @@ impl Expr {
         Expr::Const(Scalar::I64(value))
     }
 
+    /// An `i64` expression as an index, where it is one without wrapping.
+    pub fn as_index(&self) -> Option<Index> {
+        match self {
+            Expr::Const(Scalar::I64(value)) => Some(Index::constant(*value)),
+            Expr::Var(name) => Some(Index::var(name.clone())),
+            Expr::Index(index) => Some(index.clone()),
+            _ => None,
+        }
+    }
+
     pub fn unary(op: UnOp, argument: Expr) -> Expr {
         Expr::Unary(op, Box::new(argument))
     }

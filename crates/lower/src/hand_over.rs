@@ -15,15 +15,16 @@
 //! ```
 //!
 //! Such are loops that swap two blocks: which of the two holds the result is known only when they end; and branches, one of which gives
-//! an array that is there (`take_over.rs`). All calls of the procedure must give it a block that was made for it alone.
+//! an array that is there (`take_over.rs`). All calls of the procedure must give it a block that was made for it alone, and is as large.
 //!
 //! Removes: a block and a copy per call. Introduces: nothing. Guarantees: the same results.
 
 use crate::buffers::{mentions, renamed};
 use crate::in_place::allocated;
+use crate::rotations::is_same_number;
 use crate::take_over::made_before;
 use almach_base::Name;
-use almach_imp::{Argument, Groups, Passing, Proc, Space, Stmt};
+use almach_imp::{Argument, Groups, Index, Passing, Proc, Space, Stmt};
 use std::collections::HashMap;
 
 /// Arrays of constant size with fewer cells are on the stack.
@@ -32,11 +33,8 @@ const SMALL: i64 = 4097;
 pub(crate) fn hand_over(procs: &mut [Proc]) {
     let groups = Groups::of(procs.iter());
     for at in 0..procs.len() {
-        while let Some((proc, number)) = procs.get(at).and_then(|proc| handed_over(proc, &groups)) {
-            let call = Call {
-                name: &proc.name,
-                number,
-            };
+        while let Some(handed) = procs.get(at).and_then(|proc| handed_over(proc, &groups)) {
+            let call = Call(&handed);
             let callers = procs.iter().map(|caller| call.owned_in(&caller.body));
             let Some(bodies) = callers.collect::<Option<Vec<Vec<Stmt>>>>() else {
                 break;
@@ -45,15 +43,23 @@ pub(crate) fn hand_over(procs: &mut [Proc]) {
                 caller.body = body;
             }
             if let Some(old) = procs.get_mut(at) {
-                *old = proc;
+                *old = handed.proc;
             }
         }
     }
 }
 
-/// A procedure that hands over what it copied to one of its results, and which parameter that is. Members of a recursion keep their
-/// results in frames.
-fn handed_over(proc: &Proc, groups: &Groups) -> Option<(Proc, usize)> {
+/// A procedure that hands over what it copied to one of its results.
+struct Handed {
+    proc: Proc,
+    /// Which parameter that is.
+    number: usize,
+    /// How many cells it makes for it.
+    size: Index,
+}
+
+/// What a procedure can hand over. Members of a recursion keep their results in frames.
+fn handed_over(proc: &Proc, groups: &Groups) -> Option<Handed> {
     if groups.is_recursive(&proc.name) {
         return None;
     }
@@ -69,10 +75,17 @@ fn handed_over(proc: &Proc, groups: &Groups) -> Option<(Proc, usize)> {
         if let [choice @ Stmt::If { .. }, ..] = touching.as_slice() {
             let at = proc.body.iter().position(|stmt| std::ptr::eq(stmt, *choice))?;
             let made = made_before(proc, at, (&param.name, param.ty), &sizes)?;
-            let mut new = proc.clone();
+            let Stmt::Alloc { size, .. } = &made else {
+                return None;
+            };
+            let (mut new, size) = (proc.clone(), size.clone());
             new.body.insert(at, made);
             new.params.get_mut(number)?.passing = Passing::Owned;
-            return Some((new, number));
+            return Some(Handed {
+                proc: new,
+                number,
+                size,
+            });
         }
         let [
             copy @ Stmt::Copy {
@@ -109,7 +122,11 @@ fn handed_over(proc: &Proc, groups: &Groups) -> Option<(Proc, usize)> {
         let mut new = proc.clone();
         new.body = kept.map(|stmt| renamed(stmt, from, &param.name)).collect();
         new.params.get_mut(number)?.passing = Passing::Owned;
-        Some((new, number))
+        Some(Handed {
+            proc: new,
+            number,
+            size: count.clone(),
+        })
     })
 }
 
@@ -136,13 +153,26 @@ fn swaps_only(stmts: &[Stmt], buffer: &Name, is_alike: &dyn Fn(&Name) -> bool) -
     })
 }
 
-/// Calls of a procedure, and which of the arguments it is about.
-struct Call<'a> {
-    name: &'a Name,
-    number: usize,
-}
+/// Calls of a procedure that hands something over.
+struct Call<'a>(&'a Handed);
 
 impl Call<'_> {
+    /// How many cells a call makes, in the caller's names; none where its parameters do not say that.
+    fn size(&self, arguments: &[Argument]) -> Option<Index> {
+        let Handed { proc, size, .. } = self.0;
+        let given: HashMap<&Name, Index> = proc
+            .params
+            .iter()
+            .zip(arguments)
+            .filter_map(|(param, argument)| match argument {
+                Argument::Value(value) => Some((&param.name, value.as_index()?)),
+                Argument::Out(_) | Argument::Buffer(..) | Argument::Owned(_) => None,
+            })
+            .collect();
+        let is_said = size.free_vars().all(|name| given.contains_key(name));
+        is_said.then(|| size.substitute(|name| given.get(name).cloned()))
+    }
+
     /// Statements in which all such calls make the block themselves; none where one of the blocks is somebody else's too.
     fn owned_in(&self, stmts: &[Stmt]) -> Option<Vec<Stmt>> {
         let mut result: Vec<Stmt> = Vec::with_capacity(stmts.len());
@@ -152,19 +182,26 @@ impl Call<'_> {
                 *block = self.owned_in(block)?;
             }
             if let Stmt::Call { proc, arguments, .. } = &mut stmt
-                && proc == self.name
+                && *proc == self.0.proc.name
             {
-                let argument = arguments.get_mut(self.number)?;
+                let size = self.size(arguments)?;
+                let argument = arguments.get_mut(self.0.number)?;
                 let buffer = match argument {
                     Argument::Buffer(buffer, first) if first.is_zero() => buffer.clone(),
                     _ => return None,
                 };
                 *argument = Argument::Owned(buffer.clone());
-                // It was allocated for this call, in the same block.
-                let made = result
-                    .iter()
-                    .rposition(|before| mentions(before, &buffer))
-                    .filter(|at| matches!(result.get(*at), Some(Stmt::Alloc { buffer: made, .. }) if *made == buffer))?;
+                // It was allocated for this call, in the same block; a larger one holds something else behind.
+                let made = result.iter().rposition(|before| mentions(before, &buffer))?;
+                let between: Vec<&Stmt> = result.iter().skip(made + 1).collect();
+                match result.get(made)? {
+                    Stmt::Alloc {
+                        buffer: made,
+                        size: cells,
+                        ..
+                    } if *made == buffer && is_same_number(cells, &size, &between) => {}
+                    _ => return None,
+                }
                 result.remove(made);
             }
             result.push(stmt);
@@ -215,6 +252,8 @@ mod tests {
                alloc result[n + 1] result[0] = 1i64 call main(n, k, buffer xs[0], buffer result[0]) }",
             "proc entry(n: i64, k: i64, xs: read i64, result: owned i64) {
                alloc result[n + 1] call main(n, k, buffer xs[0], buffer result[1]) result[0] = 1i64 }",
+            "proc entry(n: i64, k: i64, xs: read i64, result: owned i64) {
+               alloc result[n + 1] call main(n, k, buffer xs[0], buffer result[0]) result[n] = 1i64 }",
         ] {
             let text = rewritten(&format!("{MAIN} {caller}"));
             assert!(text.contains("copy out"), "{text}");
