@@ -31,16 +31,25 @@ pub(crate) struct Plan {
     /// Statements whose view is in the acceptors already.
     absorbed: HashSet<usize>,
     /// By the number of a statement, the views whose inverse is known before it: they need what is bound until then.
-    late: HashMap<usize, Vec<(usize, Phrase)>>,
+    late: HashMap<usize, Vec<Late>>,
     /// What is left to assign at the end.
     pub(crate) assigned: Vec<(Source, Phrase)>,
 }
 
 impl Plan {
     fn takes(&self, at: usize) -> bool {
-        let late = || self.late.values().flatten().any(|(root, _)| *root == at);
+        let late = || self.late.values().flatten().any(|late| late.view == at);
         self.computed.contains_key(&at) || self.absorbed.contains(&at) || late()
     }
+}
+
+/// A view that waits for what its inverse needs.
+struct Late {
+    /// The number of its statement.
+    view: usize,
+    acceptor: Phrase,
+    /// The written destination view in whose memory that is; none where it is a result of the body.
+    owner: Option<usize>,
 }
 
 /// The memory of a written destination view, and what is left to assign to it.
@@ -66,7 +75,7 @@ impl Translator<'_> {
         let mut starts = self.starts(stmts, &plan);
         let mut opened: HashMap<usize, Opened> = HashMap::new();
         for (at, stmt) in stmts.iter().enumerate() {
-            self.place_late(stmts, at, &mut plan)?;
+            self.place_late(stmts, at, &mut plan, &mut opened)?;
             for root in starts.remove(&at).unwrap_or_default() {
                 match self.open(stmts, root, at, &mut plan)? {
                     Some(memory) => {
@@ -93,27 +102,46 @@ impl Translator<'_> {
         self.assign_all(plan.assigned)
     }
 
-    /// Finds the places for what views view whose operands are known now.
-    fn place_late(&mut self, stmts: &[Stmt], at: usize, plan: &mut Plan) -> Lowering<()> {
-        for (root, acceptor) in plan.late.remove(&at).unwrap_or_default() {
-            let Some(stmt) = stmts.get(root) else { continue };
+    /// Finds the places for what views view whose operands are known now. What is left to assign has to be there when the memory is
+    /// read: where that is a destination view's, with the rest of it.
+    fn place_late(
+        &mut self,
+        stmts: &[Stmt],
+        at: usize,
+        plan: &mut Plan,
+        opened: &mut HashMap<usize, Opened>,
+    ) -> Lowering<()> {
+        for Late {
+            view,
+            acceptor,
+            owner,
+        } in plan.late.remove(&at).unwrap_or_default()
+        {
+            let Some(stmt) = stmts.get(view) else { continue };
+            let before = std::mem::take(&mut plan.assigned);
             let mut planner = Planner::new(self, stmts, at, std::mem::take(plan));
+            planner.owner = owner;
             let target = Target {
                 acceptor: acceptor.clone(),
                 reader: None,
             };
             match planner.through(stmt, &target)? {
                 Some(parts) => {
-                    planner.plan.absorbed.insert(root);
+                    planner.plan.absorbed.insert(view);
                     for (source, acceptor) in parts {
                         planner.place(source, acceptor)?;
                     }
                 }
                 None => {
-                    planner.plan.computed.insert(root, vec![acceptor]);
+                    planner.plan.computed.insert(view, vec![acceptor]);
                 }
             }
             *plan = planner.plan;
+            let left = std::mem::replace(&mut plan.assigned, before);
+            match owner.and_then(|owner| opened.get_mut(&owner)) {
+                Some(owner) => owner.assigned.extend(left),
+                None => plan.assigned.extend(left),
+            }
         }
         Ok(())
     }
@@ -201,6 +229,7 @@ impl Translator<'_> {
         let before = std::mem::take(&mut plan.assigned);
         let outer = std::mem::take(plan);
         let mut planner = Planner::new(self, stmts, start, outer);
+        planner.owner = Some(root);
         let target = Target {
             acceptor: memory.clone().writer(),
             reader: Some(memory.clone().reader()),
@@ -246,6 +275,8 @@ pub(crate) struct Planner<'a, 't, 'p> {
     /// What is bound before this statement has been translated.
     start: usize,
     plan: Plan,
+    /// The written destination view whose memory is planned.
+    owner: Option<usize>,
     /// In the function of `map@D`: the sizes of the arrays that are mapped. What leaves out a part is gone through only there, since
     /// elsewhere the rewrites compute nothing that is left out.
     pub(crate) counts: Option<Vec<Nat>>,
@@ -264,6 +295,7 @@ impl<'a, 't, 'p> Planner<'a, 't, 'p> {
             stmts,
             start,
             plan,
+            owner: None,
             counts: None,
         }
     }
@@ -285,7 +317,11 @@ impl<'a, 't, 'p> Planner<'a, 't, 'p> {
             }
             match waits_for(stmt, &self.bound).filter(|known| *known > self.start) {
                 Some(known) if is_written_destination(stmt) => {
-                    self.plan.late.entry(known).or_default().push((at, acceptor));
+                    self.plan.late.entry(known).or_default().push(Late {
+                        view: at,
+                        acceptor,
+                        owner: self.owner,
+                    });
                     return Ok(());
                 }
                 _ => {}
