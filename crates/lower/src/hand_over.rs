@@ -24,7 +24,8 @@ use crate::in_place::allocated;
 use crate::rotations::is_same_number;
 use crate::take_over::made_before;
 use almach_base::Name;
-use almach_imp::{Argument, Groups, Index, Passing, Proc, Space, Stmt};
+use almach_imp::{Argument, Expr, Groups, Index, Passing, Proc, Space, Stmt};
+use almach_value::BinOp;
 use std::collections::HashMap;
 
 /// Arrays of constant size with fewer cells are on the stack.
@@ -193,13 +194,14 @@ impl Call<'_> {
                 *argument = Argument::Owned(buffer.clone());
                 // It was allocated for this call, in the same block; a larger one holds something else behind.
                 let made = result.iter().rposition(|before| mentions(before, &buffer))?;
-                let between: Vec<&Stmt> = result.iter().skip(made + 1).collect();
-                match result.get(made)? {
+                let (before, between) = result.split_at_checked(made)?;
+                let (made_here, between) = between.split_first()?;
+                match made_here {
                     Stmt::Alloc {
                         buffer: made,
                         size: cells,
                         ..
-                    } if *made == buffer && is_same_number(cells, &size, &between) => {}
+                    } if *made == buffer && is_as_large(cells, &size, before, between) => {}
                     _ => return None,
                 }
                 result.remove(made);
@@ -207,6 +209,28 @@ impl Call<'_> {
             result.push(stmt);
         }
         Some(result)
+    }
+}
+
+/// Whether a block has as many cells as a call behind it makes.
+fn is_as_large(cells: &Index, size: &Index, before: &[Stmt], between: &[Stmt]) -> bool {
+    let between: Vec<&Stmt> = between.iter().collect();
+    let said = cells.substitute(|name| before.iter().rev().find_map(|stmt| bound_size(stmt, name)));
+    [cells, &said]
+        .into_iter()
+        .any(|cells| is_same_number(cells, size, &between))
+}
+
+/// What a statement binds a size to. One that cannot be negative may be said to be so (`max(n*m, 0)`).
+fn bound_size(stmt: &Stmt, name: &Name) -> Option<Index> {
+    match stmt {
+        Stmt::Let {
+            name: bound, value, ..
+        } if bound == name => match value {
+            Expr::Binary(BinOp::Max, size, none) if **none == Expr::int(0) => size.as_index(),
+            value => value.as_index(),
+        },
+        _ => None,
     }
 }
 
@@ -241,6 +265,16 @@ mod tests {
             text.matches("copy").count() == 1 && !text.contains("alloc result"),
             "{text}"
         );
+        assert!(text.contains("owned result"), "{text}");
+    }
+
+    #[test]
+    fn sizes_may_have_names() {
+        let text = rewritten(&format!(
+            "{MAIN} proc entry(n: i64, m: i64, k: i64, xs: read i64, result: owned i64) {{
+               let cells: i64 = max({{n*m}}, 0i64) alloc result[cells]
+               call main({{n*m}}, k, buffer xs[0], buffer result[0]) }}"
+        ));
         assert!(text.contains("owned result"), "{text}");
     }
 
