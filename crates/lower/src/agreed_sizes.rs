@@ -211,10 +211,10 @@ mod tests {
 
     #[test]
     fn a_size_that_changes_is_another_one() {
-        let text = after(&format!(
-            "var m: i64 = n buffer made: i64 m = {{b*h}}
-             check m == {{b*h}} else E0805(\"sizes\" 0:0-0) m = 7i64 alloc made[b*h] made[0] = 1i64 out[0] = made[0] free made"
-        ));
+        let text = after(
+            "var m: i64 = n buffer made: i64 m = {b*h}
+             check m == {b*h} else E0805(\"sizes\" 0:0-0) m = 7i64 alloc made[b*h] made[0] = 1i64 out[0] = made[0] free made"
+        );
         assert!(text.contains("alloc made[b*h]"), "{text}");
     }
 }
