@@ -10,7 +10,7 @@ use crate::tree::{CBinary, CExpr, CStmt, CType, CUnary};
 use almach_base::codes::runtime;
 use almach_base::{Diagnostic, Name, Span};
 use almach_imp::{Argument, Expr, Index, Site, Space, Stmt, Writing};
-use almach_value::{Failure, Scalar, ScalarType, UnOp};
+use almach_value::{BinOp, Failure, Scalar, ScalarType, UnOp};
 
 /// Of longer lines of source a comment shows only the start.
 const LONGEST_COMMENT: usize = 80;
@@ -516,11 +516,19 @@ impl Emitter<'_> {
     }
 
     fn check(&mut self, condition: &Expr, site: &Site, arguments: &[Expr], out: &mut Vec<CStmt>) -> Emit<()> {
-        let failing = self.falsity(condition)?;
+        // A product of sizes that is too large is no size of an array that is there.
+        let arithmetic = match compares_sizes(condition) {
+            true => Arithmetic::Saturating,
+            false => self.arithmetic,
+        };
+        let before = std::mem::replace(&mut self.arithmetic, arithmetic);
+        let failing = self.falsity(condition);
         let arguments = arguments
             .iter()
             .map(|argument| self.typed(argument))
-            .collect::<Emit<_>>()?;
+            .collect::<Emit<_>>();
+        self.arithmetic = before;
+        let (failing, arguments) = (failing?, arguments?);
         let failed = self.failure(site, arguments)?;
         out.push(CStmt::when(failing, failed));
         self.learn(condition);
@@ -586,5 +594,17 @@ impl Emitter<'_> {
         let body = self.block(stmts)?;
         self.at_region_level = level;
         Ok(body)
+    }
+}
+
+/// Whether a condition says that two numbers are equal of which one is a product.
+fn compares_sizes(condition: &Expr) -> bool {
+    let is_product = |expr: &Expr| match expr {
+        Expr::Index(index) => index.terms().iter().any(|(monomial, _)| monomial.degree() > 1),
+        _ => false,
+    };
+    match condition {
+        Expr::Binary(BinOp::Eq, left, right) => is_product(left) || is_product(right),
+        _ => false,
     }
 }

@@ -2,6 +2,7 @@
 //! arithmetic (stage III). Every stage's result passes its checker before the next one starts; what breaks a rule there
 //! is a bug of the compiler and reported as one.
 
+mod agreed_sizes;
 mod borrow;
 mod buffers;
 mod cells;
@@ -158,6 +159,7 @@ fn lower_entries(program: &Program, names: &[&str]) -> Lowering<Lowered> {
     let stores = with_stores(&all_cells, &mut procs, &interfaces)?;
     procs.iter_mut().for_each(constant_tables::constant_tables);
     proofs::simplify(&mut procs, &interfaces);
+    procs.iter_mut().for_each(agreed_sizes::agreed_sizes);
     let mut again = edges::Proofs::AsBefore;
     for proc in &mut procs {
         tidy::tidy(proc);

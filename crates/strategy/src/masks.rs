@@ -42,6 +42,10 @@ use std::collections::{HashMap, HashSet};
 /// Bytes that the lanes of a group have of the widest state ([`Topic::Masks`] has the names of the answers).
 const GROUP_BYTES: [i64; 3] = [128, 64, 256];
 
+/// How many times as many bytes where no loop has a mask: the chain from one iteration to the next is all that lanes wait for, and more of
+/// them hide it.
+const WITHOUT_MASK: i64 = 4;
+
 /// Lanes of a group at most.
 const MOST_LANES: i64 = 64;
 
@@ -66,7 +70,11 @@ impl Chooser {
         let widest = widest_state(&function.body);
         let answer = self.ask(span, Topic::Masks, GROUP_BYTES.len() as u32 + 1);
         let bytes = GROUP_BYTES.get(answer as usize)?;
-        let lanes = (bytes / widest).min(MOST_LANES);
+        let times = match has_loop(&function.body) {
+            true => 1,
+            false => WITHOUT_MASK,
+        };
+        let lanes = (times * bytes / widest).min(MOST_LANES);
         let size = op.args.first().and_then(|array| self.array_type(array))?.0;
         if size.as_constant().is_some_and(|size| size < lanes) {
             return None;
@@ -358,6 +366,20 @@ fn is_maskable_loop(looped: &Loop, facts: &Facts) -> bool {
         && looped.context.is_empty()
         && looped.params.iter().all(|(param, _)| is_scalars(&param.ty))
         && is_maskable_body(&looped.body, facts)
+}
+
+/// Whether there is a loop in the program's own words, which elements may leave at different times. (Reductions have as many steps for all.)
+fn has_loop(body: &Body) -> bool {
+    struct Finder(bool);
+    impl Walk for Finder {
+        fn exp(&mut self, exp: &Exp) {
+            self.0 |= matches!(exp, Exp::Loop(_));
+            walk_exp(self, exp);
+        }
+    }
+    let mut finder = Finder(false);
+    finder.body(body);
+    finder.0
 }
 
 /// Bytes of the widest scalar in the state of a loop.

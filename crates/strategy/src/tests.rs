@@ -405,8 +405,8 @@ entry main = main (xs: [n]i32, cs: [k]i32): [n]i32
 fn a_reduction_inside_a_map_is_a_loop_on_lanes() {
     let source = NEAREST.replace("none", "\"none\"");
     let shown = text(&source, Machine::Threads);
-    assert!(shown.contains("split 32i64"), "{shown}");
-    for n in [0, 1, 31, 32, 33, 100] {
+    assert!(shown.contains("split 64i64"), "{shown}");
+    for n in [0, 1, 63, 64, 65, 200] {
         agree(&source, &[ints(n), ints(5)]);
     }
     // An array of the element's own is no other's.
