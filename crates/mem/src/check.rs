@@ -227,7 +227,7 @@ impl Checker<'_> {
     /// Notes where an array is, once it is there.
     fn is_there(&mut self, var: &Var) {
         let storage = self.memory.storage.get(var).into_iter().flatten();
-        for home in storage.filter_map(Storage::home) {
+        for home in storage.flat_map(Storage::homes) {
             self.occupy(home.clone());
         }
     }

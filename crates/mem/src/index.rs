@@ -496,7 +496,7 @@ pub fn blocks_read(index: &Index<'_>, memory: &Memory) -> HashMap<Var, HashSet<V
     for (var, storage) in &memory.storage {
         let blocks = storage
             .iter()
-            .filter_map(Storage::home)
+            .flat_map(Storage::homes)
             .map(|home| home.block.clone());
         out.entry(var.clone()).or_default().extend(blocks);
     }
@@ -512,7 +512,7 @@ pub fn blocks_read(index: &Index<'_>, memory: &Memory) -> HashMap<Var, HashSet<V
                 memory
                     .storage
                     .get(*var)
-                    .is_some_and(|all| all.iter().any(|one| one.home().is_none()))
+                    .is_some_and(|all| all.iter().any(|one| !one.is_in_blocks()))
             })
             .collect();
         if views.is_empty() {
