@@ -164,7 +164,6 @@ impl Emitter<'_> {
                 CExpr::literal(count.to_string()),
             ],
         );
-        self.count_kernel(body, out)?;
         self.or_fail(launch, out)?;
         if border.results.is_empty() {
             return Ok(());
@@ -238,6 +237,7 @@ impl Emitter<'_> {
                 out.push(CStmt::Do(CExpr::call("fresh", [context, cells])));
                 Ok(())
             }
+            Transfer::Copied { buffer, count } => self.count_kernel(buffer, count, out),
             Transfer::Fetch { buffer, access } => {
                 let cells = cells(self, buffer)?;
                 let passing = CExpr::name(passing(*access));

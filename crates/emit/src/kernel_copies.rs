@@ -1,7 +1,7 @@
 //! Copies that kernels make, where a run counts what it does to memory.
 //!
 //! - A copy inside a kernel adds its bytes to a counter in the mailbox, one more cell of it, which the host reads with the rest.
-//! - A kernel that only moves cells that lie side by side is a copy that became a kernel: the host counts it where it is started.
+//! - Of a copy that became a kernel, Imp says so (`copied xs[n]`): the host counts it where it starts the kernel.
 
 use crate::Accounting;
 use crate::helpers::Helper;
@@ -9,7 +9,7 @@ use crate::index::Arithmetic;
 use crate::procedure::Emitter;
 use crate::tree::{CBinary, CExpr, CStmt, CType};
 use almach_base::{Diagnostic, Name};
-use almach_imp::{Expr, Index, Stmt};
+use almach_imp::Index;
 use almach_value::ScalarType;
 
 type Emit<T> = Result<T, Box<Diagnostic>>;
@@ -26,11 +26,9 @@ impl Emitter<'_> {
         out.push(self.where_any(count, counted));
     }
 
-    /// On the host: a kernel that is a copy is started.
-    pub fn count_kernel(&mut self, body: &[Stmt], out: &mut Vec<CStmt>) -> Emit<()> {
-        if self.unit.accounting == Accounting::On
-            && let Some((to, count)) = moves(body)
-        {
+    /// On the host: kernels that copy so many cells are started.
+    pub fn count_kernel(&mut self, to: &Name, count: &Index, out: &mut Vec<CStmt>) -> Emit<()> {
+        if self.unit.accounting == Accounting::On {
             let cell = self.known(to)?.ty;
             let bytes = self.bytes(cell, count, "size_t");
             let counted = CExpr::call("count_copied", [bytes]);
@@ -49,40 +47,6 @@ impl Emitter<'_> {
         let any = CExpr::binary(CBinary::Greater, count, crate::index::integer(0));
         CStmt::when(any, vec![CStmt::Do(then)])
     }
-}
-
-/// Where a kernel moves cells to, and how many, if it does nothing else and they lie side by side.
-fn moves(body: &[Stmt]) -> Option<(&Name, &Index)> {
-    let mut stmts = body.iter().filter(|stmt| !matches!(stmt, Stmt::At(_)));
-    let (
-        Some(Stmt::For {
-            index, count, body, ..
-        }),
-        None,
-    ) = (stmts.next(), stmts.next())
-    else {
-        return None;
-    };
-    let mut stmts = body.iter().filter(|stmt| !matches!(stmt, Stmt::At(_)));
-    let (
-        Some(Stmt::Store {
-            buffer,
-            index: to,
-            value,
-        }),
-        None,
-    ) = (stmts.next(), stmts.next())
-    else {
-        return None;
-    };
-    let Expr::Load(from, from_index) = value else {
-        return None;
-    };
-    let steps_by_one = |place: &Index| {
-        let rest = place - &Index::var(index.clone());
-        !rest.free_vars().any(|name| name == index)
-    };
-    (buffer != from && steps_by_one(to) && steps_by_one(from_index)).then_some((buffer, count))
 }
 
 /// For kernels. The counter is two halves: not every device adds 64 bits at once.
