@@ -81,6 +81,9 @@ impl Stored {
     }
 }
 
+/// Reads a leaf, of vectors where it has lanes.
+type Reader<'r, R> = &'r mut dyn FnMut(&mut R, &Stored, Option<u32>) -> Ran<Arc<ArrayValue>>;
+
 /// Where the rows of a leaf begin, and all their elements.
 fn jagged(array: &ArrayValue) -> Option<(&RowLengths, &Arc<ArrayValue>)> {
     match &array.elements {
@@ -162,11 +165,7 @@ impl Run<'_> {
     }
 
     /// What is at a place of rows, by what reads a leaf of their elements.
-    pub(super) fn rows_value(
-        &mut self,
-        rows: &RowsPlace,
-        read: &mut dyn FnMut(&mut Self, &Stored, Option<u32>) -> Ran<Arc<ArrayValue>>,
-    ) -> Ran<ArrayValue> {
+    pub(super) fn rows_value(&mut self, rows: &RowsPlace, read: Reader<'_, Self>) -> Ran<ArrayValue> {
         let segments = read(self, &Stored::Placed(rows.segments.clone()), None)?;
         let mut offsets = Vec::new();
         for value in segments.values() {

@@ -147,7 +147,7 @@ fn next(draft: &Draft<'_, '_>, info: &StmtInfo<'_>, left: &HashSet<Var>) -> Opti
         return None;
     }
     let (counter, threads) = parallel(around.stmt, draft)?;
-    let inside = |var: &Var| !draft.when(var).is_some_and(|moment| moment < around.start);
+    let inside = |var: &Var| draft.when(var).is_none_or(|moment| moment >= around.start);
     let most = |alloc: &Alloc| {
         let cells = index.env.normalise_size(&alloc.cells);
         match cells.free_vars().any(inside) {
