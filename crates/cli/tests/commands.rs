@@ -714,6 +714,50 @@ fn main_loops_copy_nothing_at_run_time() {
     }
 }
 
+/// Copies that kernels make, and those that became kernels, are counted. A loop that swaps two blocks starts with a copy of its caller's on a
+/// device; the loop itself copies nothing.
+#[test]
+fn kernels_count_what_they_copy() {
+    let folder = Folder::new();
+    let text = "\
+entry rows (xss: [][]f32): [][]f32 = map (\\xs -> let ys = xs with [0] = 1 in ys with [1] = ys[0] + xs[1]) xss
+entry twice (xs: []f32): []f32 = xs ++ xs
+";
+    std::fs::write(folder.path().join("kernels.alm"), text).unwrap();
+    let run = |entry: &str, args: &[&str]| {
+        let run = [
+            "run",
+            "kernels.alm",
+            "--entry",
+            entry,
+            "--backend",
+            "opencl",
+            "--stats",
+        ];
+        stats(&folder, &[&run[..], args].concat())
+    };
+    let rows = run("rows", &["[[1, 2, 3], [4, 5, 6]]"]);
+    assert!(rows.ends_with(", 24 bytes copied"), "{rows}");
+    let twice = run("twice", &["[1, 2, 3, 4]"]);
+    assert!(twice.ends_with(", 32 bytes copied"), "{twice}");
+    let grid = matrix(6);
+    for steps in ["1", "2", "9"] {
+        let found = copied(&folder, "opencl", "examples/hotspot", &[steps, &grid, &grid]);
+        assert_eq!(found, "144 bytes copied", "{steps} steps");
+        let found = copied(&folder, "opencl", "examples/stencil_2d", &[steps, &grid]);
+        assert_eq!(found, "288 bytes copied", "{steps} steps");
+    }
+    let sequences = ["\"ACGTTGCA\"", "\"AGTTCAGG\""];
+    let nw = ["2", sequences[0], sequences[1]];
+    for blocked in ["examples/needleman_wunsch_blocked", "bench/workloads/nw"] {
+        assert_eq!(
+            copied(&folder, "opencl", blocked, &nw),
+            "0 bytes copied",
+            "{blocked}"
+        );
+    }
+}
+
 /// On the interpreter the plan is run on blocks, and what it copies is counted.
 #[test]
 fn main_loops_copy_nothing_by_the_plan() {

@@ -122,6 +122,12 @@ impl<'a> Splitter<'a> {
         }
         if let Some(parallel) = fills::in_parallel(stmt, || self.fresh.name("cell")) {
             self.flush(task, rest, out);
+            if let Stmt::Copy { to, count, .. } = stmt {
+                out.push(Stmt::Transfer(Transfer::Copied {
+                    buffer: to.clone(),
+                    count: count.clone(),
+                }));
+            }
             self.parallel(&parallel, out);
             return;
         }

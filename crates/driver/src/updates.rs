@@ -125,7 +125,10 @@ fn copied(planned: &Annotated, required: Required, log: &Log) -> Vec<Diagnostic>
             let old = planned.memory.storage.get_key_value(&copy.source);
             let old = old.map_or(&copy.source, |(binder, _)| binder);
             out.push(diagnostic(&old.name, span, note));
-        } else if held.is_some_and(|all| all.contains(&Storage::Held)) {
+        } else if held.is_some_and(|all| {
+            all.iter()
+                .any(|one| matches!(one, Storage::Held | Storage::Rows(_)))
+        }) {
             out.push(not_in_a_block(span));
         }
     }

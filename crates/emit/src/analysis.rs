@@ -348,6 +348,7 @@ impl Uses {
                 self.read.insert(buffer.clone());
                 self.index(size);
             }
+            Stmt::Transfer(Transfer::Copied { buffer: _, count }) => self.index(count),
             Stmt::Transfer(Transfer::Fresh { buffer } | Transfer::Fetch { buffer, .. }) => {
                 self.buffers.entry(buffer.clone()).or_default().on_device = true;
                 self.read.insert(buffer.clone());

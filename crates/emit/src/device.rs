@@ -18,6 +18,7 @@ mod group;
 use crate::KernelCode;
 use crate::helpers::{Helper, Helpers};
 use crate::index::{Arithmetic, integer};
+use crate::kernel_copies::COPIED;
 use crate::names::Scope;
 use crate::procedure::{Emitter, Known, Region, Repeated, Role};
 use crate::tree::{CBinary, CExpr, CFunction, CParam, CStmt, CType, CUnary, Linkage, scalar_c_name};
@@ -236,6 +237,7 @@ impl Emitter<'_> {
                 out.push(CStmt::Do(CExpr::call("fresh", [context, cells])));
                 Ok(())
             }
+            Transfer::Copied { buffer, count } => self.count_kernel(buffer, count, out),
             Transfer::Fetch { buffer, access } => {
                 let cells = cells(self, buffer)?;
                 let passing = CExpr::name(passing(*access));
@@ -540,6 +542,8 @@ impl Emitter<'_> {
         count: &Index,
         out: &mut Vec<CStmt>,
     ) -> Emit<()> {
+        let cell = self.known(to)?.ty;
+        self.count_in_kernel(cell, count, out);
         let index = Name::from(self.scope.fresh("cell"));
         let at = Index::var(index.clone());
         let copy = Stmt::For {
@@ -593,12 +597,21 @@ impl Kernels {
         self.functions.is_empty()
     }
 
+    fn counts_copies(&self) -> bool {
+        self.helpers.needs(Helper::CountCopied)
+    }
+
+    /// How many numbers kernels give through the mailbox; the last is what they copied, where that is counted.
+    fn mailbox_results(&self) -> usize {
+        self.results.max(1) + usize::from(self.counts_copies())
+    }
+
     /// The source of all kernels, for the device's compiler.
     pub fn source(&self, values: usize) -> String {
         let mut parts = vec![
             PRELUDE
                 .replace("VALUES", &values.to_string())
-                .replace("RESULTS", &self.results.max(1).to_string()),
+                .replace("RESULTS", &self.mailbox_results().to_string()),
         ];
         parts.extend(self.foreign.clone());
         parts.extend(self.helpers.kernel_texts());
@@ -631,13 +644,21 @@ impl Kernels {
             self.functions.len()
         );
         let wanted = WANTED_DEVICE;
+        let [counter, field, collect, forget] = match self.counts_copies() {
+            true => COPIED,
+            false => [""; 4],
+        };
         let blocks = BLOCKS
             .replace("VALUES", &values.to_string())
-            .replace("RESULTS", &self.results.max(1).to_string());
+            .replace("RESULTS", &self.mailbox_results().to_string())
+            .replace("COPIED\n", field)
+            .replace("COLLECT\n", collect)
+            .replace("FORGOTTEN\n", forget);
         [
             &constants,
             types,
             wanted,
+            counter,
             &blocks,
             "\n",
             &sources,

@@ -35,6 +35,8 @@ pub enum Helper {
     /// How long threads have something to do.
     Idle,
     Pause,
+    /// Of kernels: counts bytes that are copied.
+    CountCopied,
     /// Waits for a value of a cell; the other one gives up where an earlier iteration fails.
     Await(ScalarType),
     AwaitOrFailure(ScalarType),
@@ -124,6 +126,7 @@ impl Helper {
             }
             Helper::TakeNext => "take_next".into(),
             Helper::Idle => "threads_clock".into(),
+            Helper::CountCopied => "count_copied".into(),
             Helper::Pause => "pause_a_while".into(),
             Helper::Await(ty) => format!("await_{ty}"),
             Helper::AwaitOrFailure(ty) => format!("arrives_{ty}"),
@@ -191,6 +194,7 @@ impl Helper {
             ),
             Helper::TakeNext => TAKE_NEXT.into(),
             Helper::Idle => crate::idle::IDLE.into(),
+            Helper::CountCopied => crate::kernel_copies::COUNT_COPIED.into(),
             Helper::Pause => PAUSE.into(),
             Helper::AtomicLoad(order, ty) => {
                 let (c, order) = (scalar_c_name(ty), order_macro(order));

@@ -13,6 +13,7 @@ mod header;
 pub mod helpers;
 mod idle;
 mod index;
+mod kernel_copies;
 mod kernel_helpers;
 mod loops;
 mod names;

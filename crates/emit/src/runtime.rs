@@ -340,6 +340,9 @@ static struct {
   int64_t allocations, copied, held, peak, most;
 } account = {.most = INT64_MAX};
 
+/* Bytes that kernels copied. */
+static int64_t copied_by_kernels;
+
 void NAME_account(int64_t *numbers);
 void NAME_set_max_bytes(int64_t bytes);
 
@@ -347,7 +350,7 @@ void NAME_set_max_bytes(int64_t bytes);
 void NAME_account(int64_t *numbers) {
   numbers[0] = account.allocations;
   numbers[1] = account.peak;
-  numbers[2] = account.copied;
+  numbers[2] = account.copied + copied_by_kernels;
 }
 
 /* How many bytes blocks may take at once. */
@@ -373,8 +376,12 @@ static inline void account_give(size_t bytes) {
   __atomic_sub_fetch(&account.held, (int64_t)bytes, __ATOMIC_RELAXED);
 }
 
-static inline void counted_copy(void *to, const void *from, size_t bytes) {
+static inline void count_copied(size_t bytes) {
   __atomic_add_fetch(&account.copied, (int64_t)bytes, __ATOMIC_RELAXED);
+}
+
+static inline void counted_copy(void *to, const void *from, size_t bytes) {
+  count_copied(bytes);
   memmove(to, from, bytes);
 }
 

@@ -261,6 +261,8 @@ pub enum Transfer {
     Fresh { buffer: Name },
     /// The host uses cells of a buffer from here on.
     Fetch { buffer: Name, access: Access },
+    /// The kernels that follow copy so many cells to a buffer: for accounts only.
+    Copied { buffer: Name, count: Index },
 }
 
 /// What is done to cells.
@@ -567,7 +569,9 @@ impl Stmt {
             | Stmt::Alloc { size: index, .. }
             | Stmt::Shrink { size: index, .. }
             | Stmt::For { count: index, .. }
-            | Stmt::Transfer(Transfer::Attach { size: index, .. }) => visit(index),
+            | Stmt::Transfer(Transfer::Attach { size: index, .. } | Transfer::Copied { count: index, .. }) => {
+                visit(index)
+            }
             Stmt::Copy {
                 to_index,
                 from_index,

@@ -208,7 +208,7 @@ impl Parser {
                     body: self.block()?,
                 })
             }
-            "attach" | "fresh" | "fetch" if keyword => self.transfer_stmt(&word),
+            "attach" | "fresh" | "fetch" | "copied" if keyword => self.transfer_stmt(&word),
             "reserve" if keyword => {
                 self.next += 1;
                 let name = self.ident()?;
@@ -253,7 +253,7 @@ impl Parser {
         }
     }
 
-    /// `attach xs[n]`, `fetch read xs`, `fetch write xs`.
+    /// `attach xs[n]`, `fetch read xs`, `fetch write xs`, `copied xs[n]`.
     fn transfer_stmt(&mut self, word: &str) -> Parse<Stmt> {
         self.next += 1;
         if word == "attach" {
@@ -264,6 +264,11 @@ impl Parser {
         if word == "fresh" {
             let buffer = self.ident()?;
             return Ok(Stmt::Transfer(Transfer::Fresh { buffer }));
+        }
+        if word == "copied" {
+            let buffer = self.ident()?;
+            let count = self.bracketed()?;
+            return Ok(Stmt::Transfer(Transfer::Copied { buffer, count }));
         }
         let access = match () {
             () if self.take("write") => Access::Write,

@@ -220,6 +220,7 @@ fn statement(stmt: &Stmt, depth: usize, out: &mut String) {
             result
         }
         Stmt::Transfer(Transfer::Attach { buffer, size }) => write!(out, "attach {buffer}[{size}]"),
+        Stmt::Transfer(Transfer::Copied { buffer, count }) => write!(out, "copied {buffer}[{count}]"),
         Stmt::Transfer(Transfer::Fresh { buffer }) => write!(out, "fresh {buffer}"),
         Stmt::Transfer(Transfer::Fetch { buffer, access }) => {
             write!(out, "fetch {}{buffer}", access_word(*access))

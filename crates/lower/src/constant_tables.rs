@@ -95,7 +95,10 @@ impl Tables {
             Stmt::Copy { to, from, .. } => [to, from].into_iter().for_each(|name| self.other(name)),
             Stmt::Swap(a, b) => [a, b].into_iter().for_each(|name| self.other(name)),
             Stmt::Transfer(
-                Transfer::Attach { buffer, .. } | Transfer::Fetch { buffer, .. } | Transfer::Fresh { buffer },
+                Transfer::Attach { buffer, .. }
+                | Transfer::Copied { buffer, .. }
+                | Transfer::Fetch { buffer, .. }
+                | Transfer::Fresh { buffer },
             ) => self.other(buffer),
             Stmt::Call { arguments, .. }
             | Stmt::Foreign { arguments, .. }

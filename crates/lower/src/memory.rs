@@ -483,7 +483,8 @@ impl Follow<'_> {
                 let leaves = self.index.leaves(var);
                 let plain = function.result.types.get(number).is_some_and(is_plain_array);
                 for (at, leaf) in leaves.iter().enumerate() {
-                    let Some(item) = (*leaf != Leaf::Held).then(|| items.next()).flatten() else {
+                    let parts: Vec<_> = items.by_ref().take(leaf.parts()).collect();
+                    let (Leaf::Cells { .. }, [item]) = (leaf, parts.as_slice()) else {
                         continue;
                     };
                     if let ([Given::Block(block)], true) = (item.given.as_slice(), plain) {

@@ -130,7 +130,7 @@ fn statement(stmt: &mut Stmt, names: &mut Names) {
     match stmt {
         Stmt::At(_) | Stmt::Barrier => {}
         Stmt::Kernel { body, .. } => block(body, names),
-        Stmt::Transfer(Transfer::Attach { buffer, size }) => {
+        Stmt::Transfer(Transfer::Attach { buffer, size } | Transfer::Copied { buffer, count: size }) => {
             *size = names.index(size);
             *buffer = names.of(buffer);
         }

@@ -77,7 +77,7 @@ impl Reads {
                 self.expr(value);
             }
             Stmt::Buffer { .. } | Stmt::At(_) | Stmt::Free(_) | Stmt::Barrier | Stmt::Kernel { .. } => {}
-            Stmt::Transfer(Transfer::Attach { buffer, size }) => {
+            Stmt::Transfer(Transfer::Attach { buffer, size } | Transfer::Copied { buffer, count: size }) => {
                 self.insert(buffer);
                 self.index(size);
             }

@@ -30,7 +30,7 @@ use arrays::Scope;
 
 use crate::derive::{Derived, derive};
 use crate::draft::Draft;
-use crate::index::{Index, count};
+use crate::index::{Index, count, numbers};
 use crate::introduce::same_cells;
 use crate::ir::{Annotated, Home, Kind, Memory, Storage, key};
 use crate::leaves::{Leaf, leaves};
@@ -125,6 +125,7 @@ pub fn check_memory(core: &Program, memory: &Memory) -> Checked<()> {
             id: memory.next_var,
             name: "later".into(),
         },
+        iotas: HashMap::new(),
     };
     for (id, function) in core.functions.iter().enumerate() {
         checker.function(id, function)?;
@@ -163,10 +164,11 @@ struct Checker<'a> {
     iterations: Vec<Iteration>,
     /// A variable that occurs nowhere.
     later: Var,
+    iotas: HashMap<Var, &'a Exp>,
 }
 
-impl Checker<'_> {
-    fn function(&mut self, id: usize, function: &Function) -> Checked<()> {
+impl<'a> Checker<'a> {
+    fn function(&mut self, id: usize, function: &'a Function) -> Checked<()> {
         let Some(memory) = self.memory.functions.get(id) else {
             return broken(Rule::Heads, format!("`{}` has no memory", function.name));
         };
@@ -185,7 +187,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn stmts(&mut self, body: &Body) -> Checked<()> {
+    fn stmts(&mut self, body: &'a Body) -> Checked<()> {
         body.stmts.iter().try_for_each(|stmt| {
             self.stmt(stmt).map_err(|broken| Broken {
                 span: if broken.span.is_none() {
@@ -198,7 +200,7 @@ impl Checker<'_> {
         })
     }
 
-    fn stmt(&mut self, stmt: &Stmt) -> Checked<()> {
+    fn stmt(&mut self, stmt: &'a Stmt) -> Checked<()> {
         for alloc in key(stmt)
             .and_then(|key| self.memory.allocs.get(key))
             .into_iter()
@@ -227,7 +229,7 @@ impl Checker<'_> {
     /// Notes where an array is, once it is there.
     fn is_there(&mut self, var: &Var) {
         let storage = self.memory.storage.get(var).into_iter().flatten();
-        for home in storage.filter_map(Storage::home) {
+        for home in storage.flat_map(Storage::homes) {
             self.occupy(home.clone());
         }
     }
@@ -247,7 +249,7 @@ impl Checker<'_> {
     }
 
     /// Checks the bodies of a statement, and what its head gives at their ends.
-    fn nested(&mut self, stmt: &Stmt) -> Checked<usize> {
+    fn nested(&mut self, stmt: &'a Stmt) -> Checked<usize> {
         let (mark, parts) = (self.trail.len(), self.occupied.len());
         let mut count = 0;
         match &stmt.exp {
@@ -282,11 +284,11 @@ impl Checker<'_> {
 
     fn branch(
         &mut self,
-        stmt: &Stmt,
+        stmt: &'a Stmt,
         at: &mut usize,
         context: &[Var],
         fields: &[Param],
-        body: &Body,
+        body: &'a Body,
     ) -> Checked<()> {
         let (mark, facts) = (self.trail.len(), self.env.mark());
         let parts = self.occupied.len();
@@ -303,7 +305,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn looped(&mut self, stmt: &Stmt, looped: &Loop) -> Checked<()> {
+    fn looped(&mut self, stmt: &'a Stmt, looped: &'a Loop) -> Checked<()> {
         self.given_at(stmt, 0)?;
         let facts = self.env.mark();
         let known = self.known.mark();
@@ -348,7 +350,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn operation(&mut self, stmt: &Stmt, op: &Op, function: &Lambda) -> Checked<()> {
+    fn operation(&mut self, stmt: &'a Stmt, op: &'a Op, function: &'a Lambda) -> Checked<()> {
         let (mark, facts) = (self.trail.len(), self.env.mark());
         let index = key(stmt)
             .and_then(|key| self.memory.heads.get(key))
@@ -371,6 +373,11 @@ impl Checker<'_> {
         }
         let pushed = parallel && index.is_some() && count(op, &self.env).is_some();
         self.params(&function.context, &function.params);
+        for (param, below) in numbers(op, function, |var| self.iotas.get(var).copied()) {
+            if let Ok(below) = self.env.size(below) {
+                self.known.set(param.clone(), Range::below(&below));
+            }
+        }
         for param in &function.params {
             self.places(param)?;
         }
@@ -395,10 +402,15 @@ impl Checker<'_> {
         params.iter().for_each(|param| self.core_var(param));
     }
 
-    fn pattern(&mut self, stmt: &Stmt) {
+    fn pattern(&mut self, stmt: &'a Stmt) {
         enter_pattern(&mut self.env, &stmt.pattern, &stmt.exp);
         stmt.pattern.context.iter().for_each(|var| self.core_integer(var));
         stmt.pattern.values.iter().for_each(|value| self.core_var(value));
+        if let (Exp::Op(op), [value]) = (&stmt.exp, stmt.pattern.values.as_slice())
+            && op.prim == Prim::Iota
+        {
+            self.iotas.insert(value.var.clone(), &stmt.exp);
+        }
         if let Some((var, range)) = crate::index::bounds(stmt, &self.env) {
             self.known.set(var, range);
         }

@@ -1,7 +1,8 @@
 //! Where the arrays are that an expression finds in place: slices, rows, transpositions and the like have the cells of what they
 //! are taken from, and only their descriptor differs (FUNMEM, sections 3.1 and 3.5). They cost nothing at run time.
 
-use crate::ir::{Home, Memory, Storage};
+use crate::introduce::same_cells;
+use crate::ir::{Home, Memory, Rows, Storage};
 use crate::leaves::{Leaf, leaf_count, leaves};
 use almach_core::typing::Env;
 use almach_core::visit::atom_as_size;
@@ -75,7 +76,8 @@ impl Derivation<'_> {
     fn slice(&self, array: &Atom, parts: &[SlicePart]) -> Option<Vec<Storage>> {
         let ty = self.env.atom_type(array).ok()?;
         let found = leaves(&ty);
-        if found.contains(&Leaf::Held) {
+        // Rows of their own lengths begin where only the program knows.
+        if found.iter().any(|leaf| !matches!(leaf, Leaf::Cells { .. })) {
             return Some(leaves(self.ty).iter().map(|_| Storage::Held).collect());
         }
         let fixed = parts
@@ -95,7 +97,8 @@ impl Derivation<'_> {
     fn coerce(&self, value: &Atom) -> Option<Vec<Storage>> {
         let old = leaves(&self.env.atom_type(value).ok()?);
         let new = leaves(&self.env.normalise(self.ty));
-        if old.len() != new.len() || new.contains(&Leaf::Held) || old.contains(&Leaf::Held) {
+        let has_cells = |leaf: &Leaf| matches!(leaf, Leaf::Cells { .. });
+        if old.len() != new.len() || !old.iter().chain(&new).all(has_cells) {
             return Some(new.iter().map(|_| Storage::Held).collect());
         }
         let pairs = new.iter().zip(self.memory.of(value));
@@ -130,6 +133,12 @@ impl Derivation<'_> {
                     lmad.slice(0, &count, &left, &Size::one())
                 })
             }
+            (Prim::Flatten, [array]) => self.flatten(array),
+            (Prim::Segments, [array]) => match self.memory.of(array) {
+                [Storage::Rows(rows)] => Some(vec![Storage::Placed(rows.segments.clone())]),
+                _ => None,
+            },
+            (Prim::Unflatten, [segments, array]) => self.unflatten(segments, array),
             (Prim::Split, [_, array]) => self.split(array),
             (Prim::AsVector, [_, array]) => self.split(array),
             (Prim::Join | Prim::AsScalar, [array]) => each(array, &|lmad| lmad.join(0)),
@@ -158,6 +167,40 @@ impl Derivation<'_> {
         Some(out)
     }
 
+    /// The elements of all rows are where they are.
+    fn flatten(&self, array: &Atom) -> Option<Vec<Storage>> {
+        let [Storage::Rows(rows)] = self.memory.of(array) else {
+            return None;
+        };
+        let leaves = leaves(&self.env.normalise(self.ty));
+        let placed = leaves
+            .iter()
+            .zip(&rows.elements)
+            .map(|(leaf, storage)| match storage {
+                Storage::Placed(home) => Some(Storage::Placed(Home {
+                    block: home.block.clone(),
+                    lmad: with_lengths(&home.lmad, &leaf.shape())?,
+                })),
+                Storage::Rows(_) | Storage::View | Storage::Held => None,
+            });
+        placed.collect()
+    }
+
+    /// Rows of what fills its blocks are there.
+    fn unflatten(&self, segments: &Atom, array: &Atom) -> Option<Vec<Storage>> {
+        let [Storage::Placed(segments)] = self.memory.of(segments) else {
+            return None;
+        };
+        let elements = self.memory.of(array).to_vec();
+        let fills = |storage: &Storage| storage.home().is_some_and(fills_its_block);
+        (fills_its_block(segments) && elements.iter().all(fills)).then(|| {
+            vec![Storage::Rows(Rows {
+                segments: segments.clone(),
+                elements,
+            })]
+        })
+    }
+
     fn moved(
         &self,
         storage: &Storage,
@@ -169,9 +212,15 @@ impl Derivation<'_> {
                 lmad: change(&home.lmad)?,
             }),
             Storage::View => Storage::View,
-            Storage::Held => Storage::Held,
+            Storage::Rows(_) | Storage::Held => Storage::Held,
         })
     }
+}
+
+/// Whether an array is in row-major order from the first cell of its block on.
+fn fills_its_block(home: &Home) -> bool {
+    let shape: Vec<Size> = home.lmad.dims.iter().map(|dim| dim.length.clone()).collect();
+    same_cells(&home.lmad, &Lmad::row_major(Size::zero(), &shape))
 }
 
 /// Whether an operation is left to be a view of its operands. What is annotated as eager or as a destination view makes an

@@ -120,7 +120,7 @@ impl<'i, 'p> Draft<'i, 'p> {
         }
         let is_view = |var: &Var| {
             let storage = self.memory.storage.get(var);
-            storage.is_some_and(|all| all.iter().any(|one| one.home().is_none()))
+            storage.is_some_and(|all| all.iter().any(|one| !one.is_in_blocks()))
         };
         let values = info.stmt.pattern.values.iter().map(|value| &value.var);
         let views: Vec<Var> = values.filter(|var| is_view(var)).cloned().collect();
@@ -240,11 +240,7 @@ impl<'i, 'p> Draft<'i, 'p> {
         for var in self.placed_in(old) {
             let mut storage = self.memory.storage.get(&var).cloned().unwrap_or_default();
             for one in &mut storage {
-                if let Storage::Placed(home) = one
-                    && home.block == *old
-                {
-                    home.block = new.clone();
-                }
+                one.rename_block(old, new);
             }
             self.set_storage(&var, storage);
         }
@@ -478,7 +474,7 @@ impl<'p> Draft<'_, 'p> {
             Exp::Call { args, .. } => {
                 let storage = args.iter().flat_map(|arg| self.memory.of(arg));
                 storage
-                    .filter_map(Storage::home)
+                    .flat_map(Storage::homes)
                     .map(|home| home.block.clone())
                     .collect()
             }
@@ -499,13 +495,13 @@ fn binders(head: &Head) -> impl Iterator<Item = &Var> {
 }
 
 fn blocks_of(storage: &[Storage]) -> impl Iterator<Item = &Var> {
-    storage.iter().filter_map(Storage::home).map(|home| &home.block)
+    storage.iter().flat_map(Storage::homes).map(|home| &home.block)
 }
 
 fn given_blocks(items: &[Item]) -> impl Iterator<Item = &Var> {
     let given = items.iter().flat_map(|item| &item.given);
     given.filter_map(|given| match given {
         Given::Block(block) => Some(block),
-        Given::Alloc(_) | Given::Integer(_) => None,
+        Given::Alloc(_) | Given::Integer(_) | Given::Found => None,
     })
 }

@@ -16,11 +16,12 @@ mod control;
 mod items;
 mod leaf;
 mod operations;
+mod rows;
 mod store;
 mod types;
 
 use crate::copies::{Role, copy_points};
-use crate::ir::{Alloc, Annotated, Storage, key};
+use crate::ir::{Alloc, Annotated, key};
 use almach_base::Diagnostic;
 use almach_core::interp::{Interpreter, RuntimeError};
 use almach_core::typing::Env;
@@ -391,16 +392,17 @@ impl<'p> Run<'p> {
     /// Binds what is where its operand is: the annotation must say the same.
     fn found(&mut self, param: &Param, item: Item) -> Ran<()> {
         let mut wrong = None;
-        let storage = self.storage(&param.var);
+        let storage = self.stored_leaves(param);
         let mut stored = Vec::new();
         item.for_each_leaf(&mut |leaf| stored.push(leaf));
-        for (leaf, place) in stored.iter().zip(&storage) {
-            if let (Storage::Placed(home), Stored::Placed(found)) = (place, leaf)
-                && !self.place(home)?.same(found)
+        for (found, (leaf, storage)) in stored.iter().zip(&storage) {
+            let place = self.stored_at(leaf, storage, found)?;
+            if let (Some(place), Stored::Placed(_) | Stored::Rows(_)) = (&place, found)
+                && !place.same(found)
             {
                 wrong = Some(format!("`{}` is not where its annotation says", param.var));
             }
-            if let (Storage::Placed(_), Stored::Kept(_)) = (place, leaf) {
+            if let (Some(_), Stored::Kept(_)) = (&place, found) {
                 wrong = Some(format!(
                     "`{}` is in no block, but its annotation says so",
                     param.var
@@ -427,11 +429,11 @@ impl<'p> Run<'p> {
 
     fn derived(&mut self, param: &Param, value: Value, guard: &Rc<items::Guard>) -> Ran<()> {
         let item = keep(value, &param.ty, Some(guard));
-        let storage = self.storage(&param.var);
+        let storage = self.stored_leaves(param);
         let item = self.with_places(item, &mut storage.iter(), &mut |run, place, kept| {
             let found = run.read_silently(&place, &kept.array)?;
-            match same(&Value::Array(found.into()), &Value::Array(kept.array.clone())) {
-                true => Ok(Stored::Placed(place)),
+            match same(&Value::Array(found), &Value::Array(kept.array.clone())) {
+                true => Ok(place),
                 false => fault(format!("`{}` is not where its annotation says", param.var)),
             }
         })?;
@@ -444,17 +446,19 @@ impl<'p> Run<'p> {
         self.blocks_of_statement(stmt, param, &value)?;
         let item = keep(value, &param.ty, Some(guard));
         let there = self.in_place(stmt)?;
-        let storage = self.storage(&param.var);
+        let storage = self.stored_leaves(param);
         let copied = match &stmt.exp {
             Exp::Update { .. } | Exp::Op(_) => self.copied_cells(stmt)?,
             _ => HashSet::new(),
         };
         let item = self.with_places(item, &mut storage.iter(), &mut |run, place, kept| {
-            run.write(&place, &kept.array, &there)?;
-            let cells = place.cells().into_iter().map(|cell| (place.block, cell as usize));
-            let moved = cells.filter(|cell| copied.contains(cell) && !there.contains(cell));
-            run.account.copied += moved.count() as u64;
-            Ok(Stored::Placed(place))
+            run.write_stored(&place, &kept.array, &there)?;
+            if let Stored::Placed(place) = &place {
+                let cells = place.cells().into_iter().map(|cell| (place.block, cell as usize));
+                let moved = cells.filter(|cell| copied.contains(cell) && !there.contains(cell));
+                run.account.copied += moved.count() as u64;
+            }
+            Ok(place)
         })?;
         self.vars.insert(param.var.clone(), item);
         Ok(())
@@ -472,7 +476,7 @@ impl<'p> Run<'p> {
             match stored.get(point.leaf) {
                 Some(Stored::Placed(from)) if from.same(&to) => {}
                 Some(Stored::Placed(_)) => copied.extend(cells),
-                Some(Stored::Kept(_)) | None => cells.for_each(|cell| {
+                Some(Stored::Kept(_) | Stored::Rows(_)) | None => cells.for_each(|cell| {
                     copied.remove(&cell);
                 }),
             }

@@ -257,6 +257,11 @@ impl<'p> Index<'p> {
             Exp::Op(op) => {
                 for function in &op.functions {
                     self.params(&function.context, &function.params);
+                    for (param, below) in numbers(op, function, |var| self.defined(var)) {
+                        if let Ok(below) = self.env.size(below) {
+                            self.known.set(param.clone(), Range::below(&below));
+                        }
+                    }
                     self.body(&function.body, BodyKind::Lambda, Some(at));
                     self.leave_params(&function.context, &function.params, Some(at));
                     self.rows
@@ -285,6 +290,11 @@ impl<'p> Index<'p> {
         if let Some(info) = self.stmts.get_mut(at) {
             info.end = end;
         }
+    }
+
+    fn defined(&self, var: &Var) -> Option<&'p Exp> {
+        let stmt = self.defs.get(var)?;
+        Some(&self.stmts.get(*stmt)?.stmt.exp)
     }
 
     /// Ranges of the iterations that memory counts.
@@ -431,6 +441,28 @@ pub fn bounds(stmt: &Stmt, env: &Env) -> Option<(Var, Range<Var>)> {
     Some((value.var.clone(), range))
 }
 
+/// The parameters of an operation's function that are elements of an `iota`, and its size: they are below it.
+pub fn numbers<'o>(
+    op: &'o Op,
+    function: &'o Lambda,
+    defined: impl Fn(&Var) -> Option<&'o Exp>,
+) -> Vec<(&'o Var, &'o Atom)> {
+    if !matches!(op.prim, Prim::Map | Prim::Filter | Prim::Partition) {
+        return Vec::new();
+    }
+    let params = function.params.iter().zip(&op.args);
+    let numbers = params.filter_map(|(param, arg)| {
+        let Atom::Var(array) = arg else {
+            return None;
+        };
+        match defined(array)? {
+            Exp::Op(made) if made.prim == Prim::Iota => Some((&param.var, made.args.first()?)),
+            _ => None,
+        }
+    });
+    numbers.collect()
+}
+
 /// How many iterations an operation's function has.
 pub fn count(op: &Op, env: &Env) -> Option<Size> {
     let array = match op.prim {
@@ -496,7 +528,7 @@ pub fn blocks_read(index: &Index<'_>, memory: &Memory) -> HashMap<Var, HashSet<V
     for (var, storage) in &memory.storage {
         let blocks = storage
             .iter()
-            .filter_map(Storage::home)
+            .flat_map(Storage::homes)
             .map(|home| home.block.clone());
         out.entry(var.clone()).or_default().extend(blocks);
     }
@@ -512,7 +544,7 @@ pub fn blocks_read(index: &Index<'_>, memory: &Memory) -> HashMap<Var, HashSet<V
                 memory
                     .storage
                     .get(*var)
-                    .is_some_and(|all| all.iter().any(|one| one.home().is_none()))
+                    .is_some_and(|all| all.iter().any(|one| !one.is_in_blocks()))
             })
             .collect();
         if views.is_empty() {

@@ -17,9 +17,10 @@
 
 mod control;
 mod operations;
+mod rows;
 
 use crate::derive::{Derived, derive, is_view};
-use crate::ir::{Alloc, Annotated, FunctionMemory, Given, Head, Home, Item, Kind, Memory, Storage, key};
+use crate::ir::{Alloc, Annotated, FunctionMemory, Given, Home, Item, Kind, Memory, Storage, key};
 use crate::leaves::{Leaf, leaves};
 use almach_core::build::{enter_params, enter_pattern};
 use almach_core::typing::Env;
@@ -90,6 +91,13 @@ impl Introduce {
         for value in &function.body.values {
             for (leaf, storage) in self.leaves_of(value) {
                 let Leaf::Cells { element, .. } = &leaf else {
+                    let (_, items) = self.handed_rows(&leaf, "out", &[&storage]);
+                    // An entry gives blocks of its own.
+                    let items = items.into_iter().map(|item| match caller {
+                        Caller::Outside => own(item, &mut taken),
+                        Caller::Inside => item,
+                    });
+                    memory.results.extend(items);
                     continue;
                 };
                 let mut given = whole_block(&leaf, &storage);
@@ -117,10 +125,12 @@ impl Introduce {
         caller: Caller,
         memory: &mut FunctionMemory,
     ) -> Storage {
-        let Leaf::Cells { element, .. } = leaf else {
-            return Storage::Held;
-        };
         let name = param.var.name.as_str();
+        let Leaf::Cells { element, .. } = leaf else {
+            return self.rows_place(leaf, name, &mut |_, var, kind| {
+                memory.context.push((var.clone(), kind));
+            });
+        };
         let block = self.bind_new(&format!("{name}_mem"));
         memory.context.push((block.clone(), Kind::Block(*element)));
         if caller == Caller::Outside {
@@ -166,7 +176,7 @@ impl Introduce {
             }
             Exp::Loop(looped) => self.looped(stmt, looped),
             // A function writes where its caller says, where the caller knows how much that is.
-            Exp::Call { .. } if stmt.pattern.context.is_empty() => {
+            Exp::Call { .. } if stmt.pattern.context.is_empty() && !self.makes_rows(&stmt.pattern) => {
                 self.bind_pattern(stmt);
                 self.manifest(stmt);
             }
@@ -195,7 +205,7 @@ impl Introduce {
                 let leaves = self.leaves(&value.ty);
                 let storage = leaves.iter().map(|leaf| match leaf {
                     Leaf::Cells { .. } => Storage::View,
-                    Leaf::Held => Storage::Held,
+                    Leaf::Rows { .. } | Leaf::Held => Storage::Held,
                 });
                 self.store(&value.var, storage.collect());
             }
@@ -214,14 +224,18 @@ impl Introduce {
         if !known {
             return self.made_by_statement(stmt);
         }
+        let mut items = Vec::new();
         for value in &stmt.pattern.values {
-            let storage = self
-                .leaves(&value.ty)
-                .iter()
-                .map(|leaf| self.own_block(stmt, &value.var, leaf))
-                .collect();
+            let mut storage = Vec::new();
+            for leaf in self.leaves(&value.ty) {
+                storage.push(match leaf {
+                    Leaf::Cells { .. } => self.own_block(stmt, &value.var, &leaf),
+                    Leaf::Rows { .. } | Leaf::Held => self.made_here(&value.var, &leaf, &mut items),
+                });
+            }
             self.store(&value.var, storage);
         }
+        self.head(stmt, None, items);
     }
 
     /// A new block before the statement, filled by the leaf.
@@ -249,26 +263,42 @@ impl Introduce {
         for value in &stmt.pattern.values {
             let mut storage = Vec::new();
             for leaf in self.leaves(&value.ty) {
-                let Leaf::Cells { element, .. } = &leaf else {
-                    storage.push(Storage::Held);
-                    continue;
-                };
-                if self.unplaced > 0 {
-                    storage.push(Storage::Held);
-                    continue;
-                }
-                let block = self.bind_new(&format!("{}_mem", value.var.name));
-                items.push(Item {
-                    var: block.clone(),
-                    kind: Kind::Block(*element),
-                    inside: None,
-                    given: Vec::new(),
-                });
-                storage.push(placed(block, &leaf));
+                storage.push(self.made_here(&value.var, &leaf, &mut items));
             }
             self.store(&value.var, storage);
         }
         self.head(stmt, None, items);
+    }
+
+    /// Whether something that a pattern binds has rows of their own lengths.
+    fn makes_rows(&self, pattern: &Pattern) -> bool {
+        let mut leaves = pattern.values.iter().flat_map(|value| self.leaves(&value.ty));
+        leaves.any(|leaf| matches!(leaf, Leaf::Rows { .. }))
+    }
+
+    /// A block that the statement makes, which alone knows its size.
+    fn made_here(&mut self, owner: &Var, leaf: &Leaf, items: &mut Vec<Item>) -> Storage {
+        if self.unplaced > 0 {
+            return Storage::Held;
+        }
+        let mut item = |var: &Var, kind: Kind| {
+            items.push(Item {
+                var: var.clone(),
+                kind,
+                inside: None,
+                given: Vec::new(),
+            });
+        };
+        match leaf {
+            Leaf::Cells { element, .. } => {
+                let block = self.bind_new(&format!("{}_mem", owner.name));
+                item(&block, Kind::Block(*element));
+                placed(block, leaf)
+            }
+            Leaf::Rows { .. } | Leaf::Held => {
+                self.rows_place(leaf, &owner.name, &mut |_, var, kind| item(var, kind))
+            }
+        }
     }
 
     fn held(&mut self, pattern: &Pattern) {
@@ -286,7 +316,9 @@ impl Introduce {
                 let bound = std::iter::once(&item.var).chain(&item.inside);
                 self.binders.extend(bound.map(|var| (var.clone(), key.clone())));
             }
-            self.memory.heads.insert(key.clone(), Head { index, items });
+            let head = self.memory.heads.entry(key.clone()).or_default();
+            head.index = index.or(head.index.take());
+            head.items.extend(items);
         }
     }
 
@@ -385,6 +417,18 @@ fn whole_block(leaf: &Leaf, storage: &Storage) -> Given {
             Given::Block(home.block.clone())
         }
         _ => Given::Alloc(leaf.cells()),
+    }
+}
+
+/// A result that is one of the entry's own blocks, given once.
+fn own(item: Item, taken: &mut HashSet<Var>) -> Item {
+    let given = item.given.into_iter().map(|given| match given {
+        Given::Block(block) if !taken.insert(block.clone()) => Given::Found,
+        given => given,
+    });
+    Item {
+        given: given.collect(),
+        ..item
     }
 }
 

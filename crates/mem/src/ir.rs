@@ -9,8 +9,10 @@
 //!   changes it; all that passes move about is [`Memory`].
 //! - A *block* is a one-dimensional run of cells of one scalar type. An array of scalars is a block and a descriptor of its cells
 //!   ([`Home`]); an array of tuples is one such array per component, and lanes of vectors are one more dimension, the last.
+//! - An array of rows of their own lengths is a block with the places where rows begin, and one or more with the elements of all rows
+//!   ([`Rows`]). How many elements there are is an integer that the statement hands on.
 //! - An array that is not in a block is a *view* (its elements are computed when they are read: `iota`, `gather`) or is *held*
-//!   elsewhere (jagged arrays, recursive data, arrays in fields).
+//!   elsewhere (recursive data, arrays in fields).
 //! - Where a body ends, and in operations that move whole arrays (`concat`, `with`, `materialise`), an array is copied to where
 //!   the annotation says the result lives, **unless it lives there already**. That is the only rule about copies: a plan without
 //!   copies is one in which the places agree.
@@ -54,8 +56,18 @@ pub struct Memory {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Storage {
     Placed(Home),
+    Rows(Rows),
     View,
     Held,
+}
+
+/// Rows of their own lengths (NOVA, section 5.1), each array filling its block from the start: `rows + 1` numbers, of which the i-th
+/// says where row i begins and the last where the last one ends, and the elements of all rows one after another.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Rows {
+    pub segments: Home,
+    /// One per leaf of an array of all elements.
+    pub elements: Vec<Storage>,
 }
 
 /// A block and which of its cells.
@@ -88,7 +100,7 @@ pub struct Item {
     /// Of a loop: what holds it inside.
     pub inside: Option<Var>,
     /// At the end of each branch, in order; of a loop, before the first iteration and after each. None: the statement makes
-    /// the block (a call, or an operation that alone knows the size of its result).
+    /// the block, or finds the number (a call, or an operation that alone knows the size of its result).
     pub given: Vec<Given>,
 }
 
@@ -104,6 +116,8 @@ pub enum Given {
     /// A new block of so many cells.
     Alloc(Size),
     Integer(Size),
+    /// Of rows that are in no block there: a new block as large as they need, or how many elements they have.
+    Found,
 }
 
 /// What a function's parameters need beside its sizes, and the blocks of its results: each leaf of a result fills its block in
@@ -147,11 +161,7 @@ impl Memory {
     /// What is in a block, or hands it on, names another one.
     pub fn rename_block(&mut self, old: &Var, new: &Var) {
         for storage in self.storage.values_mut().flatten() {
-            if let Storage::Placed(home) = storage
-                && home.block == *old
-            {
-                home.block = new.clone();
-            }
+            storage.rename_block(old, new);
         }
         let heads = self.heads.values_mut().flat_map(|head| head.items.iter_mut());
         let results = self
@@ -178,7 +188,7 @@ impl Memory {
                     false => item
                         .given
                         .iter()
-                        .filter(|given| matches!(given, Given::Alloc(_)))
+                        .filter(|given| matches!(given, Given::Alloc(_) | Given::Found))
                         .count(),
                 })
                 .sum::<usize>()
@@ -195,10 +205,65 @@ impl Memory {
 }
 
 impl Storage {
+    /// Of an array of scalars. Rows of their own lengths have several.
     pub fn home(&self) -> Option<&Home> {
         match self {
             Storage::Placed(home) => Some(home),
-            Storage::View | Storage::Held => None,
+            Storage::Rows(_) | Storage::View | Storage::Held => None,
         }
+    }
+
+    /// Every place in a block.
+    pub fn homes(&self) -> Vec<&Home> {
+        match self {
+            Storage::Placed(home) => vec![home],
+            Storage::Rows(rows) => {
+                let elements = rows.elements.iter().flat_map(Storage::homes);
+                std::iter::once(&rows.segments).chain(elements).collect()
+            }
+            Storage::View | Storage::Held => Vec::new(),
+        }
+    }
+
+    pub fn is_in_blocks(&self) -> bool {
+        match self {
+            Storage::Placed(_) | Storage::Rows(_) => true,
+            Storage::View | Storage::Held => false,
+        }
+    }
+
+    /// What is in one block is in another.
+    pub fn rename_block(&mut self, old: &Var, new: &Var) {
+        let rename = |home: &mut Home| {
+            if home.block == *old {
+                home.block = new.clone();
+            }
+        };
+        match self {
+            Storage::Placed(home) => rename(home),
+            Storage::Rows(rows) => {
+                rename(&mut rows.segments);
+                for one in &mut rows.elements {
+                    one.rename_block(old, new);
+                }
+            }
+            Storage::View | Storage::Held => {}
+        }
+    }
+}
+
+impl Rows {
+    /// How many elements all rows have together.
+    pub fn total(&self) -> Option<Size> {
+        self.elements.iter().find_map(|one| match one {
+            Storage::Placed(home) => home.lmad.dims.first().map(|dim| dim.length.clone()),
+            Storage::Rows(rows) => rows
+                .segments
+                .lmad
+                .dims
+                .first()
+                .map(|dim| &dim.length - &Size::one()),
+            Storage::View | Storage::Held => None,
+        })
     }
 }

@@ -13,6 +13,13 @@ pub enum Leaf {
         lanes: Option<u32>,
         element: ScalarType,
     },
+    /// Rows of their own lengths.
+    Rows {
+        /// Around the rows, outermost first.
+        dims: Vec<Size>,
+        /// What is in a row.
+        element: Type,
+    },
     Held,
 }
 
@@ -24,7 +31,39 @@ impl Leaf {
                 let lanes = lanes.iter().map(|lanes| Size::constant(i64::from(*lanes)));
                 dims.iter().cloned().chain(lanes).collect()
             }
-            Leaf::Held => Vec::new(),
+            Leaf::Rows { .. } | Leaf::Held => Vec::new(),
+        }
+    }
+
+    /// Of rows of their own lengths: where they begin.
+    pub fn segments(&self) -> Option<Leaf> {
+        match self {
+            Leaf::Rows { dims, .. } => {
+                let rows = dims.iter().fold(Size::one(), |all, dim| all * dim);
+                Some(Leaf::Cells {
+                    dims: vec![rows + Size::one()],
+                    lanes: None,
+                    element: ScalarType::I64,
+                })
+            }
+            Leaf::Cells { .. } | Leaf::Held => None,
+        }
+    }
+
+    /// Of rows of their own lengths: the elements of all of them.
+    pub fn elements(&self, total: &Size) -> Vec<Leaf> {
+        match self {
+            Leaf::Rows { element, .. } => leaves(&Type::array(total.clone(), element.clone())),
+            Leaf::Cells { .. } | Leaf::Held => Vec::new(),
+        }
+    }
+
+    /// How many blocks and integers its place is made of.
+    pub fn parts(&self) -> usize {
+        match self {
+            Leaf::Cells { .. } => 1,
+            Leaf::Rows { .. } => 2 + self.elements(&Size::one()).iter().map(Leaf::parts).sum::<usize>(),
+            Leaf::Held => 0,
         }
     }
 
@@ -69,11 +108,24 @@ fn collect(ty: &Type, around: &mut Vec<Size>, out: &mut Vec<Leaf>) {
             collect(element, around, out);
             around.pop();
         }
-        Type::Array(Dim::Jagged, _) => out.push(Leaf::Held),
+        // A field that is an array has no other around it.
+        Type::Array(Dim::Jagged, _) if around.is_empty() => out.push(Leaf::Held),
+        Type::Array(Dim::Jagged, element) => out.push(match has_cells(element) {
+            true => Leaf::Rows {
+                dims: around.clone(),
+                element: (**element).clone(),
+            },
+            false => Leaf::Held,
+        }),
         Type::Data(_) | Type::Node(_) => {
             if !around.is_empty() {
                 out.push(Leaf::Held);
             }
         }
     }
+}
+
+/// Whether all that is in a row has cells.
+fn has_cells(element: &Type) -> bool {
+    !leaves(&Type::array(Size::one(), element.clone())).contains(&Leaf::Held)
 }

@@ -5,7 +5,7 @@
 
 mod tokens;
 
-use crate::ir::{Alloc, Annotated, FunctionMemory, Given, Head, Home, Item, Kind, Memory, Storage};
+use crate::ir::{Alloc, Annotated, FunctionMemory, Given, Head, Home, Item, Kind, Memory, Rows, Storage};
 use crate::leaves::leaf_count;
 use almach_base::{Diagnostic, FileId, Span, codes};
 use almach_core::parse::parse_program;
@@ -58,17 +58,24 @@ struct Part<'t> {
 #[derive(Clone)]
 enum GivenText<'t> {
     Alloc(Vec<Token<'t>>),
+    Found,
     Other(Vec<Token<'t>>),
 }
 
 enum PlaceText<'t> {
     View,
     Held,
-    Home {
-        block: &'t str,
-        offset: Vec<Token<'t>>,
-        dims: Vec<(Vec<Token<'t>>, Vec<Token<'t>>)>,
+    Home(HomeText<'t>),
+    Rows {
+        segments: HomeText<'t>,
+        elements: Vec<PlaceText<'t>>,
     },
+}
+
+struct HomeText<'t> {
+    block: &'t str,
+    offset: Vec<Token<'t>>,
+    dims: Vec<(Vec<Token<'t>>, Vec<Token<'t>>)>,
 }
 
 struct Reader<'t> {
@@ -269,6 +276,10 @@ impl<'t> Reader<'t> {
                     self.at += 1;
                     GivenText::Alloc(self.in_parentheses()?)
                 }
+                "found" => {
+                    self.at += 1;
+                    GivenText::Found
+                }
                 _ => GivenText::Other(self.until(&["|", ",", "}"])),
             });
         }
@@ -301,12 +312,38 @@ impl<'t> Reader<'t> {
     }
 
     fn one_place(&mut self) -> Parsed<PlaceText<'t>> {
-        let block = self.next();
-        match (block, self.word(0)) {
-            ("view", _) => return Ok(PlaceText::View),
-            ("held", _) => return Ok(PlaceText::Held),
-            _ => self.expect("->")?,
+        match (self.word(0), self.word(1)) {
+            ("view", _) => {
+                self.at += 1;
+                Ok(PlaceText::View)
+            }
+            ("held", _) => {
+                self.at += 1;
+                Ok(PlaceText::Held)
+            }
+            ("rows", next) if next != "->" => self.rows(),
+            _ => self.home().map(PlaceText::Home),
         }
+    }
+
+    /// `rows block -> offset + {…} of (…)`.
+    fn rows(&mut self) -> Parsed<PlaceText<'t>> {
+        self.at += 1;
+        let segments = self.home()?;
+        self.expect("of")?;
+        self.expect("(")?;
+        let mut elements = vec![self.one_place()?];
+        while self.word(0) == "&" {
+            self.at += 1;
+            elements.push(self.one_place()?);
+        }
+        self.expect(")")?;
+        Ok(PlaceText::Rows { segments, elements })
+    }
+
+    fn home(&mut self) -> Parsed<HomeText<'t>> {
+        let block = self.next();
+        self.expect("->")?;
         let mut offset = self.until(&["{"]);
         if offset.pop().is_none_or(|plus| plus.text != "+") {
             return Err(self.error("expected `+` before the dimensions"));
@@ -325,7 +362,7 @@ impl<'t> Reader<'t> {
             }
         }
         self.at += 1;
-        Ok(PlaceText::Home { block, offset, dims })
+        Ok(HomeText { block, offset, dims })
     }
 }
 
@@ -433,6 +470,7 @@ impl Meaning {
         let kind = kind(part);
         let given = part.given.iter().map(|given| match (given, kind) {
             (GivenText::Alloc(cells), _) => self.size(cells).map(Given::Alloc),
+            (GivenText::Found, _) => Ok(Given::Found),
             (GivenText::Other(tokens), Kind::Integer) => self.size(tokens).map(Given::Integer),
             (GivenText::Other(tokens), Kind::Block(_)) => match tokens.as_slice() {
                 [token] => self.var(token.text).map(Given::Block),
@@ -451,21 +489,30 @@ impl Meaning {
         Ok(match place {
             PlaceText::View => Storage::View,
             PlaceText::Held => Storage::Held,
-            PlaceText::Home { block, offset, dims } => {
-                let dims = dims.iter().map(|(length, stride)| {
-                    Ok(Dim {
-                        length: self.size(length)?,
-                        stride: self.size(stride)?,
-                    })
-                });
-                Storage::Placed(Home {
-                    block: self.var(block)?,
-                    lmad: Lmad {
-                        offset: self.size(offset)?,
-                        dims: dims.collect::<Parsed<_>>()?,
-                    },
+            PlaceText::Home(home) => Storage::Placed(self.home(home)?),
+            PlaceText::Rows { segments, elements } => {
+                let elements = elements.iter().map(|place| self.storage(place));
+                Storage::Rows(Rows {
+                    segments: self.home(segments)?,
+                    elements: elements.collect::<Parsed<_>>()?,
                 })
             }
+        })
+    }
+
+    fn home(&self, home: &HomeText<'_>) -> Parsed<Home> {
+        let dims = home.dims.iter().map(|(length, stride)| {
+            Ok(Dim {
+                length: self.size(length)?,
+                stride: self.size(stride)?,
+            })
+        });
+        Ok(Home {
+            block: self.var(home.block)?,
+            lmad: Lmad {
+                offset: self.size(&home.offset)?,
+                dims: dims.collect::<Parsed<_>>()?,
+            },
         })
     }
 

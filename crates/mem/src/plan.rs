@@ -245,9 +245,8 @@ fn results(index: &Index<'_>, memory: &Memory, function: usize, values: &[Atom])
             continue;
         };
         for (leaf, storage) in index.leaves(var).iter().zip(memory.of(value)) {
-            let (Leaf::Cells { .. }, Some(item)) =
-                (leaf, (*leaf != Leaf::Held).then(|| items.next()).flatten())
-            else {
+            let parts: Vec<&Item> = items.by_ref().take(leaf.parts()).collect();
+            let (Leaf::Cells { .. }, [item]) = (leaf, parts.as_slice()) else {
                 continue;
             };
             let there = storage.home().is_none_or(|home| {

@@ -7,16 +7,18 @@
 //!   let @{z_mem: f32 = ys_mem | alloc (n)} z: [n]f32 @ z_mem -> 0 + {(n : 1)} = if c: [n]f32 then …
 //!   let @{w_mem: f32 of v_mem = z_mem | u_mem} w: [n]f32 @ w_mem -> … = loop (v: [n]f32 @ v_mem -> … = z) …
 //!   let is: [n]i64 @ view = iota n
+//!   let @{s: i64, t, d: f32} xss: [n][?]f32 @ rows s -> 0 + {(n + 1 : 1)} of (d -> 0 + {(t : 1)}) = unflatten …
 //! ```
 //!
 //! - `@{…}` before a pattern binds what the statement hands on beside it: blocks with their element type, integers, the number of
 //!   the iteration (`for i`). After `=`, what they are at the end of each branch; of a loop (`of` names what holds it inside),
 //!   before the first iteration and after each.
 //! - `@ block -> offset + {(length : stride), …}` after a type says where it is; components of tuples are separated by `&`.
-//!   Without one, it is held elsewhere.
+//!   Without one, it is held elsewhere. Rows of their own lengths have a place for where they begin, and places for their elements.
+//!   What a branch has in no block, the statement brings into one (`found`), and finds out how many elements there are.
 //! - After a function's name: the blocks and integers of its parameters, then `out`: the blocks of its results.
 
-use crate::ir::{Annotated, Given, Item, Kind, Memory, Storage, key};
+use crate::ir::{Annotated, Given, Home, Item, Kind, Memory, Storage, key};
 use almach_core::names::Names;
 use almach_core::print::{Beside, program_with};
 use almach_core::{Size, Stmt, Var};
@@ -102,25 +104,35 @@ fn place(storage: &Storage, names: &Names) -> String {
     match storage {
         Storage::View => "view".to_string(),
         Storage::Held => "held".to_string(),
-        Storage::Placed(home) => {
-            let mut out = format!(
-                "{} -> {} + {{",
-                names.var(&home.block),
-                size(&home.lmad.offset, names)
-            );
-            for (at, dim) in home.lmad.dims.iter().enumerate() {
-                let comma = if at == 0 { "" } else { ", " };
-                let _ = write!(
-                    out,
-                    "{comma}({} : {})",
-                    size(&dim.length, names),
-                    size(&dim.stride, names)
-                );
-            }
-            out.push('}');
-            out
+        Storage::Placed(at) => home(at, names),
+        Storage::Rows(rows) => {
+            let elements: Vec<String> = rows.elements.iter().map(|one| place(one, names)).collect();
+            format!(
+                "rows {} of ({})",
+                home(&rows.segments, names),
+                elements.join(" & ")
+            )
         }
     }
+}
+
+fn home(home: &Home, names: &Names) -> String {
+    let mut out = format!(
+        "{} -> {} + {{",
+        names.var(&home.block),
+        size(&home.lmad.offset, names)
+    );
+    for (at, dim) in home.lmad.dims.iter().enumerate() {
+        let comma = if at == 0 { "" } else { ", " };
+        let _ = write!(
+            out,
+            "{comma}({} : {})",
+            size(&dim.length, names),
+            size(&dim.stride, names)
+        );
+    }
+    out.push('}');
+    out
 }
 
 fn bound(var: &Var, kind: Kind, names: &Names) -> String {
@@ -143,6 +155,7 @@ fn item(item: &Item, names: &Names) -> String {
                 let _ = write!(out, "alloc ({})", size(cells, names));
             }
             Given::Integer(value) => out.push_str(&size(value, names)),
+            Given::Found => out.push_str("found"),
         }
     }
     out

@@ -9,7 +9,7 @@ use almach_core::Program;
 use almach_core::check::check as check_core;
 use almach_core::parse::parse_program;
 use almach_core::print::{Spans, program_to_string};
-use almach_mem::check::check;
+use almach_mem::check::{check, check_final};
 use almach_mem::heap::{Heap, Validity};
 use almach_mem::passes::{Layout, Log, expand};
 use almach_mem::{Annotated, annotated_to_string, introduce};
@@ -118,6 +118,37 @@ fn expansion_keeps_each_iteration_together_or_interleaves_them() {
     ] {
         let expanded = expand(program.clone(), layout, &mut Log::default());
         shows(&expanded, &arguments, &expected);
+    }
+}
+
+/// Section 5 for sizes that vary by iteration, which the paper leaves out: each has room for the one that needs the most.
+const VARYING: &str = "
+fun triangle {n} (xs: [n]f32): [n]f32 =
+  let is: [n]i64 = iota n
+  let zs: [n]f32 = map@par (\\(i: i64): f32 ->
+    let m: i64 = i + 1i64
+    let ys: [m]f32 = take m xs
+    let t: [m]f32 = scan@seq (\\(a: f32, b: f32): f32 -> let c: f32 = a + b in c) 0.0f32 ys
+    let z: f32 = reduce@seq (\\(a: f32, b: f32): f32 -> let c: f32 = a * b in c) 1.0f32 t
+    in z) is
+  in zs
+entry main = triangle (xs: [n]f32): [n]f32
+";
+
+#[test]
+fn iterations_of_several_sizes_have_room_for_the_largest() {
+    let program = introduced(VARYING);
+    let arguments = [vector(5)];
+    shows(&program, &arguments, &expect_file!["golden/varying_before.mem"]);
+    for (layout, expected) in [
+        (Layout::Apart, expect_file!["golden/varying_cpu.mem"]),
+        (Layout::Interleaved, expect_file!["golden/varying_gpu.mem"]),
+    ] {
+        let expanded = expand(program.clone(), layout, &mut Log::default());
+        shows(&expanded, &arguments, &expected);
+        check_final(&expanded).unwrap();
+        let text = annotated_to_string(&expanded);
+        assert!(text.contains("let t_mem: mem = alloc f32 (n*n)"), "{text}");
     }
 }
 

@@ -66,6 +66,7 @@ struct device {
   struct mailbox box;
   int32_t launch;
   bool pending; /* a kernel ran since the mailbox was looked at */
+COPIED
 };
 
 /* Notes that a call failed, for a reason that is not in the program. */
@@ -290,10 +291,12 @@ static SOMETIMES int collect(struct NAME_ctx *ctx) {
   if (driver_receive(&device->driver, device->mailbox, &device->box, sizeof device->box) != 0) {
     return trouble(ctx, "a kernel failed", driver_message(&device->driver));
   }
+COLLECT
   if (device->box.state == 0) return 0;
   ctx->failure.site = (int32_t)(device->box.state & UINT32_MAX);
   memcpy(ctx->failure.values, device->box.values, sizeof ctx->failure.values);
   memset(&device->box, 0, sizeof device->box);
+FORGOTTEN
   if (driver_send(&device->driver, device->mailbox, &device->box, sizeof device->box) != 0) {
     return trouble(ctx, "the device takes no data", driver_message(&device->driver));
   }

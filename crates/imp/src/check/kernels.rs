@@ -45,6 +45,10 @@ impl Checker<'_> {
             }
             Transfer::Fresh { buffer } => self.owned(buffer, "new"),
             Transfer::Fetch { buffer, .. } => self.buffer(buffer).map(|_| ()),
+            Transfer::Copied { buffer, count } => {
+                self.index(count)?;
+                self.buffer(buffer).map(|_| ())
+            }
         }
     }
 }

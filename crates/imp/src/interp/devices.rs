@@ -47,6 +47,7 @@ impl Machine<'_> {
                     ))),
                 }
             }
+            Transfer::Copied { buffer: _, count } => self.index(count, frame).map(|_| ()),
             Transfer::Fresh { buffer } => {
                 let view = self.view(buffer, frame)?;
                 if let Some(home) = self.homes.get_mut(view.block) {

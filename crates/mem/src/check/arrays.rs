@@ -3,7 +3,7 @@
 use super::{
     BlockInfo, Checked, Derived, Home, Iteration, Leaf, Rule, Storage, broken, derive, leaves, same_cells,
 };
-use crate::ir::{Given, Item, Kind, Memory};
+use crate::ir::{Given, Item, Kind, Memory, Rows};
 use almach_core::typing::Env;
 use almach_core::{Atom, Exp, Lambda, Op, Param, Size, Stmt, Var};
 use almach_lmad::{Lmad, Range, Ranges, Verdict, injective, iterations_disjoint};
@@ -41,11 +41,52 @@ pub(super) trait Scope {
             return broken(Rule::Places, message);
         }
         for (leaf, storage) in wanted.iter().zip(found) {
-            if let Storage::Placed(home) = storage {
-                self.home(param, leaf, home)?;
-            }
+            self.storage(param, leaf, storage)?;
         }
         Ok(())
+    }
+
+    fn storage(&self, param: &Param, leaf: &Leaf, storage: &Storage) -> Checked<()> {
+        match storage {
+            Storage::Placed(home) => self.home(param, leaf, home),
+            Storage::Rows(rows) => self.rows_at(param, leaf, rows),
+            Storage::View | Storage::Held => Ok(()),
+        }
+    }
+
+    /// Rows fill their blocks, and there are as many of all components of their elements.
+    fn rows_at(&self, param: &Param, leaf: &Leaf, rows: &Rows) -> Checked<()> {
+        let (Some(segments), Some(total)) = (leaf.segments(), rows.total()) else {
+            let message = format!("`{}` has no rows of their own lengths", param.var);
+            return broken(Rule::Places, message);
+        };
+        self.home(param, &segments, &rows.segments)?;
+        let total = self.env().normalise_size(&total);
+        let wanted = leaf.elements(&total);
+        let found = rows.elements.iter();
+        if wanted.len() != found.len() || !rows.elements.iter().all(Storage::is_in_blocks) {
+            let message = format!("the rows of `{}` have other leaves than its place", param.var);
+            return broken(Rule::Places, message);
+        }
+        for (leaf, storage) in wanted.iter().zip(found) {
+            self.storage(param, leaf, storage)?;
+        }
+        let all = Storage::Rows(rows.clone());
+        let mut whole = all.homes().into_iter().map(|home| {
+            let lmad = self.normalised(&home.lmad);
+            let shape: Vec<Size> = lmad.dims.iter().map(|dim| dim.length.clone()).collect();
+            same_cells(&lmad, &Lmad::row_major(Size::zero(), &shape))
+        });
+        match whole.all(|whole| whole) {
+            true => Ok(()),
+            false => broken(
+                Rule::Dimensions,
+                format!(
+                    "the rows of `{}` do not fill their blocks from the start",
+                    param.var
+                ),
+            ),
+        }
     }
 
     fn home(&self, param: &Param, leaf: &Leaf, home: &Home) -> Checked<()> {
@@ -107,7 +148,7 @@ pub(super) trait Scope {
         }
         for value in &stmt.pattern.values {
             for storage in self.memory().storage.get(&value.var).into_iter().flatten() {
-                if let Storage::Placed(home) = storage {
+                for home in storage.homes() {
                     self.made(&value.var, home)?;
                 }
             }
@@ -119,6 +160,14 @@ pub(super) trait Scope {
         match (a, b) {
             (Storage::Placed(a), Storage::Placed(b)) => {
                 a.block == b.block && same_cells(&self.normalised(&a.lmad), &self.normalised(&b.lmad))
+            }
+            (Storage::Rows(a), Storage::Rows(b)) => {
+                let (a, b) = (Storage::Rows(a.clone()), Storage::Rows(b.clone()));
+                let (a, b) = (a.homes(), b.homes());
+                let same = |(a, b): (&&Home, &&Home)| {
+                    self.same(&Storage::Placed((*a).clone()), &Storage::Placed((*b).clone()))
+                };
+                a.len() == b.len() && a.iter().zip(&b).all(same)
             }
             (a, b) => a == b,
         }
@@ -285,6 +334,7 @@ pub(super) trait Scope {
             },
             (Kind::Block(_), Given::Alloc(cells)) => self.in_scope(cells),
             (Kind::Integer, Given::Integer(value)) => self.in_scope(value),
+            (Kind::Block(_) | Kind::Integer, Given::Found) => Ok(()),
             _ => broken(
                 Rule::Heads,
                 format!("`{}` is given something of another kind", item.var),

@@ -3,7 +3,8 @@
 use super::{Checked, Checker, Rule, Scope, broken};
 use crate::ir::{FunctionMemory, Kind, key};
 use crate::leaves::{Leaf, leaves};
-use almach_core::{Exp, Function, Stmt};
+use almach_core::{Exp, Function, Size, Stmt};
+use almach_value::ScalarType;
 
 impl Checker<'_> {
     /// A statement's own bindings, after its bodies.
@@ -42,23 +43,23 @@ impl Checker<'_> {
     /// The blocks of a function's results, at its end.
     pub(super) fn results(&mut self, function: &Function, memory: &FunctionMemory) -> Checked<()> {
         let wanted: Vec<Leaf> = function.result.types.iter().flat_map(leaves).collect();
-        let cells: Vec<&Leaf> = wanted.iter().filter(|leaf| **leaf != Leaf::Held).collect();
-        if cells.len() != memory.results.len() {
+        let mut kinds = Vec::new();
+        wanted.iter().for_each(|leaf| part_kinds(leaf, &mut kinds));
+        if kinds.len() != memory.results.len() {
             let message = format!(
                 "`{}` has {} blocks for {} arrays",
                 function.name,
                 memory.results.len(),
-                cells.len()
+                kinds.len()
             );
             return broken(Rule::Heads, message);
         }
-        for (item, leaf) in memory.results.iter().zip(cells) {
+        for (item, kind) in memory.results.iter().zip(kinds) {
             let [given] = item.given.as_slice() else {
                 return broken(Rule::Heads, format!("`{}` is not given once", item.var));
             };
             self.given(item, given)?;
-            if !matches!((item.kind, leaf), (Kind::Block(found), Leaf::Cells { element, .. }) if found == *element)
-            {
+            if item.kind != kind {
                 return broken(
                     Rule::Elements,
                     format!("`{}` has other elements than its array", item.var),
@@ -67,5 +68,18 @@ impl Checker<'_> {
             self.bind_memory(&item.var, item.kind, None)?;
         }
         Ok(())
+    }
+}
+
+/// The blocks and integers that say where a leaf is.
+fn part_kinds(leaf: &Leaf, out: &mut Vec<Kind>) {
+    match leaf {
+        Leaf::Cells { element, .. } => out.push(Kind::Block(*element)),
+        Leaf::Rows { .. } => {
+            out.extend([Kind::Block(ScalarType::I64), Kind::Integer]);
+            let elements = leaf.elements(&Size::one());
+            elements.iter().for_each(|leaf| part_kinds(leaf, out));
+        }
+        Leaf::Held => {}
     }
 }

@@ -122,7 +122,7 @@ impl<'p> Overwrites<'_, 'p> {
     fn made(&self, var: &Var, block: &Var) -> Moment {
         let is_there = |var: &Var| {
             let storage = self.draft.storage.get(var).into_iter().flatten();
-            storage.filter_map(Storage::home).any(|home| home.block == *block)
+            storage.flat_map(Storage::homes).any(|home| home.block == *block)
         };
         let bound = |var: &Var| self.index.bound.get(var).copied().unwrap_or(0);
         let mut earliest = bound(var);
@@ -154,7 +154,7 @@ impl<'p> Overwrites<'_, 'p> {
                 continue;
             }
             let storage = self.draft.storage.get(var).into_iter().flatten();
-            for home in storage.filter_map(Storage::home) {
+            for home in storage.flat_map(Storage::homes) {
                 if home.block == *block {
                     found.push(vec![home.lmad.clone()]);
                 }
@@ -167,7 +167,7 @@ impl<'p> Overwrites<'_, 'p> {
     fn reads(&self, var: &Var, block: &Var, bound: Moment, at: Moment) -> Use {
         let storage = self.draft.storage.get(var).into_iter().flatten();
         let homes = storage
-            .filter_map(Storage::home)
+            .flat_map(Storage::homes)
             .filter(|home| home.block == *block);
         let (mut cells, mut parts) = (Vec::new(), Vec::new());
         for home in homes {

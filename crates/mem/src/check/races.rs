@@ -135,6 +135,19 @@ impl<'a, 'p> Operation<'a, 'p> {
         }
     }
 
+    /// What an iteration takes of an operand: an element, or of rows of their own lengths any part.
+    fn taken(&self, var: &Var, storage: &Storage, home: &Home) -> Access {
+        match storage {
+            Storage::Rows(_) => Access {
+                var: var.clone(),
+                block: home.block.clone(),
+                lmad: Some(home.lmad.clone()),
+                cell: None,
+            },
+            Storage::Placed(_) | Storage::View | Storage::Held => self.element(var, home),
+        }
+    }
+
     fn are_the_same(&self, a: &Access, b: &Access) -> bool {
         let same = |(a, b): (&Lmad<Var>, &Lmad<Var>)| {
             same_cells(&self.index.normalised(a), &self.index.normalised(b))
@@ -160,7 +173,7 @@ impl<'a, 'p> Operation<'a, 'p> {
         for info in inside.filter(|info| self.makes(info)) {
             for value in &info.stmt.pattern.values {
                 let homes = self.memory.storage.get(&value.var).into_iter().flatten();
-                for home in homes.filter_map(Storage::home) {
+                for home in homes.flat_map(Storage::homes) {
                     if self.is_shared(&home.block) {
                         out.push(Access {
                             var: value.var.clone(),
@@ -185,11 +198,13 @@ impl<'a, 'p> Operation<'a, 'p> {
     fn reads(&self, written: &BTreeSet<&Var>) -> Vec<Access> {
         let mut out = Vec::new();
         for argument in &self.op.args {
-            for home in self.memory.of(argument).iter().filter_map(Storage::home) {
-                if let Atom::Var(var) = argument
-                    && written.contains(&home.block)
-                {
-                    out.push(self.element(var, home));
+            for storage in self.memory.of(argument) {
+                for home in storage.homes() {
+                    if let Atom::Var(var) = argument
+                        && written.contains(&home.block)
+                    {
+                        out.push(self.taken(var, storage, home));
+                    }
                 }
             }
         }
@@ -211,7 +226,7 @@ impl<'a, 'p> Operation<'a, 'p> {
         }
         let storage = self.memory.storage.get(var).into_iter().flatten();
         let homes = storage
-            .filter_map(Storage::home)
+            .flat_map(Storage::homes)
             .filter(|home| home.block == *block);
         let homes: Vec<&Home> = homes.collect();
         let access = |lmad: Option<Lmad<Var>>, cell: Option<Lmad<Var>>| Access {

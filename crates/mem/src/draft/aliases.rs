@@ -132,7 +132,7 @@ impl Draft<'_, '_> {
         for (end, given) in item.given.iter().enumerate() {
             match given {
                 Given::Block(given) if given != block => before.push(given.clone()),
-                Given::Alloc(_) => made.push(Origin::Made(block.clone(), end)),
+                Given::Alloc(_) | Given::Found => made.push(Origin::Made(block.clone(), end)),
                 Given::Block(_) | Given::Integer(_) => {}
             }
         }

@@ -134,7 +134,7 @@ impl<'p> Draft<'_, 'p> {
                     for given in &item.given {
                         match given {
                             Given::Block(block) => open.push(block.clone()),
-                            Given::Alloc(_) => {
+                            Given::Alloc(_) | Given::Found => {
                                 ends.insert(name.clone());
                             }
                             Given::Integer(_) => {}

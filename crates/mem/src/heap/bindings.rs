@@ -3,6 +3,7 @@
 use super::items::{Item, Kept, Place, Stored};
 use super::{Ran, Run, fault};
 use crate::ir::{Given, Home, Item as HeadItem, Storage, key};
+use crate::leaves::Leaf;
 use almach_core::{Atom, Size, Stmt, Type, Var};
 use almach_value::{Scalar, Value};
 
@@ -34,8 +35,8 @@ impl<'p> Run<'p> {
     pub(super) fn with_places(
         &mut self,
         item: Item,
-        storage: &mut std::slice::Iter<'_, Storage>,
-        placed: &mut dyn FnMut(&mut Run<'p>, Place, Kept) -> Ran<Stored>,
+        storage: &mut std::slice::Iter<'_, (Leaf, Storage)>,
+        placed: &mut dyn FnMut(&mut Run<'p>, Stored, Kept) -> Ran<Stored>,
     ) -> Ran<Item> {
         Ok(match item {
             Item::Plain(value) => Item::Plain(value),
@@ -47,16 +48,18 @@ impl<'p> Run<'p> {
             }
             Item::Array { len, leaves } => {
                 let mut out = Vec::new();
-                for leaf in leaves {
-                    out.push(match (leaf, storage.next()) {
-                        (Stored::Kept(kept), Some(Storage::Placed(home))) => {
-                            let place = self.place(home)?;
-                            placed(self, place, kept)?
-                        }
-                        (Stored::Kept(kept), Some(Storage::Held) | None) => {
+                for found in leaves {
+                    let storage = storage.next();
+                    let place = match storage {
+                        Some((leaf, storage)) => self.stored_at(leaf, storage, &found)?,
+                        None => None,
+                    };
+                    out.push(match (found, place, storage) {
+                        (Stored::Kept(kept), Some(place), _) => placed(self, place, kept)?,
+                        (Stored::Kept(kept), None, Some((_, Storage::Held)) | None) => {
                             Stored::Kept(Kept { guard: None, ..kept })
                         }
-                        (other, _) => other,
+                        (other, ..) => other,
                     });
                 }
                 Item::Array { len, leaves: out }
@@ -113,7 +116,13 @@ impl<'p> Run<'p> {
         }
     }
 
-    pub(super) fn given(&mut self, item: &HeadItem, at: usize) -> Ran<Bound> {
+    /// What an item is at an end; `found` knows how large things are that have no block there.
+    pub(super) fn given(
+        &mut self,
+        item: &HeadItem,
+        at: usize,
+        found: &dyn Fn(&Var) -> Option<i64>,
+    ) -> Ran<Bound> {
         let Some(given) = item.given.get(at) else {
             return fault(format!("`{}` is not given", item.var));
         };
@@ -131,6 +140,17 @@ impl<'p> Run<'p> {
                 self.allocate(&item.var, element, cells).map(Bound::Block)
             }
             Given::Integer(size) => self.size(size).map(Bound::Integer),
+            Given::Found => {
+                let Some(size) = found(item.inside.as_ref().unwrap_or(&item.var)) else {
+                    return fault(format!("nobody knows the size of `{}`", item.var));
+                };
+                match item.kind {
+                    crate::ir::Kind::Block(element) => {
+                        self.allocate(&item.var, element, size).map(Bound::Block)
+                    }
+                    crate::ir::Kind::Integer => Ok(Bound::Integer(size)),
+                }
+            }
         }
     }
 

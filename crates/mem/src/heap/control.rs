@@ -1,22 +1,25 @@
 //! Branches, loops and calls.
 
-use super::items::{Item, Place, Stored, keep, shape};
+use super::items::{Item, Place, Stored, keep};
 use super::{Bound, MAX_DEPTH, Ran, Run, Stop, fault};
-use crate::ir::{Home, Kind, Storage};
-use almach_core::{Arm, Atom, Body, FunId, Loop, LoopForm, Param, Stmt, Type};
+use crate::ir::{Home, Item as HeadItem, Kind, Storage};
+use crate::leaves::Leaf;
+use almach_core::{Arm, Atom, Body, FunId, Loop, LoopForm, Param, Stmt, Type, Var};
 use almach_value::{Scalar, ScalarType, Value};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-/// A function's results, with the blocks of their leaves.
-pub(super) type Results = Vec<(Item, Vec<usize>)>;
+/// A function's results, with the blocks of their leaves and how many elements their rows have.
+pub(super) type Results = Vec<(Item, Vec<Bound>)>;
 
 impl Run<'_> {
     pub(super) fn branch(&mut self, stmt: &Stmt, at: usize, body: &Body) -> Ran<()> {
         let (sizes, values) = self.body(body)?;
         let items = self.items(stmt);
+        let found = self.found_sizes(stmt.pattern.values.iter().zip(&values));
         let mut bound = Vec::new();
         for item in &items {
-            bound.push((item.var.clone(), self.given(item, at)?));
+            let what = self.given(item, at, &|var| found.get(var).copied())?;
+            bound.push((item.var.clone(), what));
         }
         self.bind_context(&stmt.pattern.context, &sizes);
         for (var, what) in bound {
@@ -114,8 +117,10 @@ impl Run<'_> {
         (sizes, values): (Vec<i64>, Vec<Item>),
     ) -> Ran<()> {
         let mut bound = Vec::new();
+        let params = looped.params.iter().map(|(param, _)| param);
+        let found = self.found_sizes(params.zip(&values));
         for item in self.items(stmt) {
-            let what = self.given(&item, at)?;
+            let what = self.given(&item, at, &|var| found.get(var).copied())?;
             bound.extend(item.inside.map(|inside| (inside, what)));
         }
         for ((var, _), size) in looped.context.iter().zip(&sizes) {
@@ -190,15 +195,8 @@ impl Run<'_> {
             self.account = super::Account::default();
         }
         let (sizes, values) = self.body(&function.body)?;
-        let mut blocks = Vec::new();
-        for item in &memory.results {
-            match self.given(item, 0)? {
-                Bound::Block(label) => blocks.push(label),
-                Bound::Integer(_) => return fault("a result's block is an integer"),
-            }
-        }
         let mut results = Vec::new();
-        let mut left = blocks.into_iter();
+        let mut left = memory.results.iter();
         for (item, ty) in values.into_iter().zip(&function.result.types) {
             results.push(self.result(item, ty, &mut left)?);
         }
@@ -213,45 +211,37 @@ impl Run<'_> {
         &mut self,
         item: Item,
         ty: &Type,
-        left: &mut dyn Iterator<Item = usize>,
-    ) -> Ran<(Item, Vec<usize>)> {
-        let held: Vec<bool> = crate::leaves::leaves(ty)
-            .iter()
-            .map(|leaf| *leaf == crate::leaves::Leaf::Held)
-            .collect();
-        let mut held = held.into_iter();
-        let mut blocks = Vec::new();
-        let item = self.arrive_at(item, ty, &mut |_, stored| {
-            if held.next() == Some(true) {
-                return Ok(None);
-            }
-            let Some(block) = left.next() else {
-                return fault("a result without a block");
-            };
-            blocks.push(block);
-            Ok(Some(Place::row_major(block, &shape_of(stored))))
+        left: &mut std::slice::Iter<'_, HeadItem>,
+    ) -> Ran<(Item, Vec<Bound>)> {
+        let leaves = crate::leaves::leaves(ty);
+        let mut leaves = leaves.iter();
+        let mut bound = Vec::new();
+        let item = self.arrive_at(item, ty, &mut |run, stored| match leaves.next() {
+            Some(leaf) => run.filled(leaf, stored, (left, &mut bound)),
+            None => fault("a result without a block"),
         })?;
-        Ok((item, blocks))
+        Ok((item, bound))
     }
 
     /// `before` is how many blocks there were.
     pub(super) fn called(&mut self, stmt: &Stmt, sizes: &[i64], results: Results, before: usize) -> Ran<()> {
         self.bind_context(&stmt.pattern.context, sizes);
-        let blocks: Vec<usize> = results
-            .iter()
-            .flat_map(|(_, blocks)| blocks.iter().copied())
-            .collect();
+        let parts: Vec<Bound> = results.iter().flat_map(|(_, parts)| parts.clone()).collect();
         let items = self.items(stmt);
         let copied = self.account.copied;
-        for (item, block) in items.iter().zip(&blocks) {
-            self.bind(&item.var, Bound::Block(*block));
+        for (item, part) in items.iter().zip(&parts) {
+            self.bind(&item.var, *part);
         }
         let values = results.into_iter().map(|(item, _)| item).collect();
         self.bind_values(stmt, values)?;
         // What the function made for its results was the caller's memory.
         if items.is_empty() {
             self.account.copied = copied;
-            for block in blocks.into_iter().filter(|block| *block >= before) {
+            let blocks = parts.into_iter().filter_map(|part| match part {
+                Bound::Block(block) => Some(block),
+                Bound::Integer(_) => None,
+            });
+            for block in blocks.filter(|block| *block >= before) {
                 let cells = self.heap.get(block).map_or(0, |block| block.cells.len());
                 self.account.allocations = self.account.allocations.saturating_sub(1);
                 self.account.cells = self.account.cells.saturating_sub(cells as u64);
@@ -274,7 +264,7 @@ impl Run<'_> {
         let mut meets = false;
         for arg in args {
             arg.for_each_leaf(&mut |leaf| {
-                if let Stored::Placed(from) = leaf {
+                for from in leaf.places() {
                     meets |= places.iter().any(|to| super::overlap(from, to));
                 }
             });
@@ -290,8 +280,10 @@ impl Run<'_> {
         let storage = self.storage(&param.var);
         let mut leaves = Vec::new();
         item.for_each_leaf(&mut |leaf| leaves.push(leaf.clone()));
-        for (leaf, storage) in leaves.iter().zip(&storage) {
+        let wanted = crate::leaves::leaves(&param.ty);
+        for ((leaf, storage), wanted) in leaves.iter().zip(&storage).zip(&wanted) {
             let Storage::Placed(home) = storage else {
+                self.rows_parameter(wanted, storage, leaf)?;
                 continue;
             };
             if let Stored::Placed(place) = leaf {
@@ -300,7 +292,7 @@ impl Run<'_> {
                     continue;
                 }
             }
-            let shape = shape_of(leaf);
+            let shape = leaf.shape();
             let element = self.element_type(leaf)?;
             let label = self.allocate(&home.block, element, shape.iter().product())?;
             let place = Place::row_major(label, &shape);
@@ -312,10 +304,27 @@ impl Run<'_> {
         self.arrive(item, &param.ty, &storage)
     }
 
+    /// Rows are passed in blocks: where they are, or in new ones.
+    fn rows_parameter(&mut self, leaf: &Leaf, storage: &Storage, stored: &Stored) -> Ran<()> {
+        if let Stored::Kept(kept) = stored {
+            let memory = self.program.memory.functions.iter();
+            let kinds: HashMap<Var, Kind> =
+                memory.flat_map(|memory| memory.context.iter().cloned()).collect();
+            self.make_parts(leaf, storage, stored, &|var| kinds.get(var).copied())?;
+            if let Some(place) = self.stored_at(leaf, storage, stored)? {
+                self.write_stored(&place, &kept.array, &HashSet::new())?;
+            }
+            return Ok(());
+        }
+        self.name_parts(storage, stored);
+        Ok(())
+    }
+
     fn element_type(&self, leaf: &Stored) -> Ran<ScalarType> {
         let element = match leaf {
             Stored::Placed(place) => self.heap.get(place.block).map(|block| block.element),
             Stored::Kept(kept) => super::items::scalars(&kept.array).map(almach_value::Buffer::ty),
+            Stored::Rows(_) => None,
         };
         element.map_or_else(|| fault("an array of what has no cells"), Ok)
     }
@@ -336,13 +345,6 @@ impl Run<'_> {
                 self.bind(&var.clone(), Bound::Integer(value));
             }
         }
-    }
-}
-
-fn shape_of(stored: &Stored) -> Vec<i64> {
-    match stored {
-        Stored::Placed(place) => place.dims.iter().map(|dim| dim.0).collect(),
-        Stored::Kept(kept) => shape(&kept.array),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What variables hold at run time, and arrays taken apart into leaves and put together again.
 
+use super::rows::RowsPlace;
 use almach_core::{Dim, Type};
 use almach_value::{ArrayValue, Buffer, Elements, Scalar, Value};
 use std::rc::Rc;
@@ -21,6 +22,7 @@ pub(super) enum Item {
 #[derive(Clone, Debug)]
 pub(super) enum Stored {
     Placed(Place),
+    Rows(RowsPlace),
     Kept(Kept),
 }
 
@@ -32,7 +34,7 @@ impl Stored {
                 array: Arc::clone(&kept.array),
                 guard: None,
             }),
-            Stored::Placed(place) => Stored::Placed(place.clone()),
+            Stored::Placed(_) | Stored::Rows(_) => self.clone(),
         }
     }
 }

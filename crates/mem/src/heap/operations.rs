@@ -107,7 +107,7 @@ impl Run<'_> {
             cells: read,
         });
         for (param, out) in stmt.pattern.values.iter().zip(out) {
-            self.collected(param, count, out, Some(&guard))?;
+            self.collected(stmt, param, count, out, Some(&guard))?;
         }
         Ok(())
     }
@@ -132,7 +132,7 @@ impl Run<'_> {
         for storage in &storage {
             places.push(match storage {
                 Storage::Placed(home) => Some(self.place(home)?.index(at)),
-                Storage::View | Storage::Held => None,
+                Storage::Rows(_) | Storage::View | Storage::Held => None,
             });
         }
         self.put_leaves(item, element, &mut places.into_iter())
@@ -152,7 +152,9 @@ impl Run<'_> {
                 Ok(())
             }
             (item @ Item::Array { .. }, Type::Array(Dim::Size(_), _)) => {
-                self.arrive_at(item, ty, &mut |_, _| Ok(places.next().flatten()))?;
+                self.arrive_at(item, ty, &mut |_, _| {
+                    Ok(places.next().flatten().map(Stored::Placed))
+                })?;
                 Ok(())
             }
             (Item::Plain(value), _) => match places.next().flatten() {
@@ -186,6 +188,7 @@ impl Run<'_> {
     /// Binds an array whose elements have been put.
     fn collected(
         &mut self,
+        stmt: &Stmt,
         param: &Param,
         count: usize,
         out: Collected,
@@ -194,15 +197,17 @@ impl Run<'_> {
         let Type::Array(_, element) = &param.ty else {
             return fault("elements of what is no array");
         };
-        let storage = self.storage(&param.var);
-        let kept = match storage.iter().any(|storage| storage.home().is_none()) {
+        let storage = self.stored_leaves(param);
+        let kept = match storage.iter().any(|(_, storage)| storage.home().is_none()) {
             true => {
                 let shape = self.shape(element)?;
                 let array = match ArrayValue::from_values(&shape, out.values) {
                     Ok(array) => array,
                     Err(error) => return fault(format!("elements of several shapes: {error:?}")),
                 };
-                match keep(Value::array(array), &param.ty, guard) {
+                let value = Value::array(array);
+                self.blocks_of_statement(stmt, param, &value)?;
+                match keep(value, &param.ty, guard) {
                     Item::Array { leaves, .. } => leaves,
                     _ => Vec::new(),
                 }
@@ -210,9 +215,10 @@ impl Run<'_> {
             false => Vec::new(),
         };
         let mut leaves = Vec::new();
-        for (at, storage) in storage.iter().enumerate() {
+        for (at, (leaf, storage)) in storage.iter().enumerate() {
             leaves.push(match (storage, kept.get(at)) {
                 (Storage::Placed(home), _) => Stored::Placed(self.place(home)?),
+                (Storage::Rows(_), Some(stored)) => self.moved_from(leaf, storage, stored)?,
                 (Storage::View, Some(stored)) => stored.clone(),
                 (Storage::Held, Some(stored)) => stored.unguarded(),
                 (_, None) => return fault("a leaf that nobody kept"),
@@ -273,7 +279,7 @@ impl Run<'_> {
             return fault("a fold of several values");
         };
         if kept != Keep::Last {
-            return self.collected(param, count, out, None);
+            return self.collected(stmt, param, count, out, None);
         }
         let renamed = self.value(&item, &state.ty)?;
         self.bind_sizes(

@@ -1,8 +1,9 @@
 //! Cells: making blocks, reading and writing through places, and the values that come of it.
 
-use super::items::{Item, Kept, Place, Stored, from_scalars, join, scalars, shape};
+use super::items::{Item, Kept, Place, Stored, from_scalars, join, scalars};
 use super::{Block, MAX_CELLS, Ran, Run, Stop, fault};
-use crate::ir::{Kind, Storage};
+use crate::ir::Storage;
+use crate::leaves::Leaf;
 use almach_core::{Atom, Dim, Param, SlicePart, Stmt, Type, Var};
 use almach_value::{ArrayValue, Elements, Scalar, ScalarType, Value, buffer_of};
 use std::collections::HashSet;
@@ -141,23 +142,39 @@ impl Run<'_> {
     }
 
     /// What is at a place, if it is to be compared with a value; nobody reads it.
-    pub(super) fn read_silently(&self, place: &Place, like: &ArrayValue) -> Ran<ArrayValue> {
+    pub(super) fn read_silently(&mut self, stored: &Stored, like: &ArrayValue) -> Ran<Arc<ArrayValue>> {
         let lanes = match innermost(like) {
             Elements::Vectors { width, .. } => Some(*width as u32),
             _ => None,
+        };
+        self.peek(stored, lanes)
+    }
+
+    fn peek(&mut self, stored: &Stored, lanes: Option<u32>) -> Ran<Arc<ArrayValue>> {
+        let place = match stored {
+            Stored::Placed(place) => place,
+            Stored::Rows(rows) => {
+                let value = self.rows_value(rows, &mut |run, stored, lanes| run.peek(stored, lanes))?;
+                return Ok(Arc::new(value));
+            }
+            Stored::Kept(kept) => return Ok(Arc::clone(&kept.array)),
         };
         let found: Ran<Vec<Scalar>> = place
             .cells()
             .into_iter()
             .map(|cell| self.peek_cell(place.block, cell))
             .collect();
-        self.assembled(place, lanes, found?)
+        self.assembled(place, lanes, found?).map(Arc::new)
     }
 
     /// A leaf's value.
     pub(super) fn leaf_value(&mut self, stored: &Stored, lanes: Option<u32>) -> Ran<Arc<ArrayValue>> {
         match stored {
             Stored::Placed(place) => self.read(place, lanes).map(Arc::new),
+            Stored::Rows(rows) => {
+                let value = self.rows_value(rows, &mut |run, stored, lanes| run.leaf_value(stored, lanes))?;
+                Ok(Arc::new(value))
+            }
             Stored::Kept(Kept { array, guard }) => {
                 self.spend(array.len)?;
                 if let Some(guard) = guard {
@@ -222,6 +239,21 @@ impl Run<'_> {
         self.element_of(element, &mut leaves, at)
     }
 
+    fn row_of_leaf(&mut self, leaf: &Stored, at: usize) -> Ran<Stored> {
+        let row_of = |array: &Arc<ArrayValue>| array.row(at).map_or_else(|| Arc::clone(array), Arc::new);
+        Ok(match leaf {
+            Stored::Placed(place) => Stored::Placed(place.index(at)),
+            Stored::Rows(_) => Stored::Kept(Kept {
+                array: row_of(&self.leaf_value(leaf, None)?),
+                guard: None,
+            }),
+            Stored::Kept(Kept { array, guard }) => Stored::Kept(Kept {
+                array: row_of(array),
+                guard: guard.clone(),
+            }),
+        })
+    }
+
     fn element_of(&mut self, ty: &Type, leaves: &mut std::slice::Iter<'_, Stored>, at: usize) -> Ran<Item> {
         match ty {
             Type::Tuple(parts) if !parts.is_empty() => {
@@ -236,11 +268,8 @@ impl Run<'_> {
                 let mut rows = Vec::new();
                 let mut len = 0;
                 for leaf in leaves.by_ref().take(count) {
-                    let row = row_of_leaf(leaf, at);
-                    len = match &row {
-                        Stored::Placed(place) => place.dims.first().map_or(0, |dim| dim.0 as usize),
-                        Stored::Kept(kept) => kept.array.len,
-                    };
+                    let row = self.row_of_leaf(leaf, at)?;
+                    len = row.shape().first().map_or(0, |len| *len as usize);
                     rows.push(row);
                 }
                 Ok(Item::Array { len, leaves: rows })
@@ -258,6 +287,10 @@ impl Run<'_> {
                         _ => return fault("a scalar of several cells"),
                     }))
                 }
+                Some(Stored::Rows(rows)) => {
+                    let row = self.row_of_rows(rows, at)?;
+                    Ok(super::items::keep(row, &opened(ty), None))
+                }
                 Some(kept @ Stored::Kept(_)) => {
                     let array = self.leaf_value(kept, None)?;
                     match array.get(at) {
@@ -272,10 +305,11 @@ impl Run<'_> {
 
     /// Moves an item to where it is to be, unless it is there.
     pub(super) fn arrive(&mut self, item: Item, ty: &Type, storage: &[Storage]) -> Ran<Item> {
-        let mut storage = storage.iter();
-        let mut destinations = |run: &Run<'_>, _: &Stored| match storage.next() {
-            Some(Storage::Placed(home)) => run.place(home).map(Some),
-            Some(Storage::View | Storage::Held) | None => Ok(None),
+        let leaves = crate::leaves::leaves(ty);
+        let mut storage = leaves.iter().zip(storage);
+        let mut destinations = |run: &mut Self, like: &Stored| match storage.next() {
+            Some((leaf, storage)) => run.stored_at(leaf, storage, like),
+            None => Ok(None),
         };
         self.arrive_at(item, ty, &mut destinations)
     }
@@ -285,7 +319,7 @@ impl Run<'_> {
         &mut self,
         item: Item,
         ty: &Type,
-        destination: &mut dyn FnMut(&Run<'_>, &Stored) -> Ran<Option<Place>>,
+        destination: &mut dyn FnMut(&mut Self, &Stored) -> Ran<Option<Stored>>,
     ) -> Ran<Item> {
         match (item, ty) {
             (Item::Tuple(parts), Type::Tuple(types)) => {
@@ -307,56 +341,53 @@ impl Run<'_> {
         }
     }
 
-    fn moved(&mut self, leaf: Stored, lanes: Option<u32>, to: Option<Place>) -> Ran<Stored> {
+    pub(super) fn moved(&mut self, leaf: Stored, lanes: Option<u32>, to: Option<Stored>) -> Ran<Stored> {
         let Some(to) = to else {
             return match leaf {
-                Stored::Placed(_) => Ok(Stored::Kept(Kept {
+                Stored::Placed(_) | Stored::Rows(_) => Ok(Stored::Kept(Kept {
                     array: self.leaf_value(&leaf, lanes)?,
                     guard: None,
                 })),
                 Stored::Kept(_) => Ok(leaf),
             };
         };
-        if let Stored::Placed(from) = &leaf {
-            if from.same(&to) {
-                return Ok(Stored::Placed(to));
-            }
-            if super::overlap(from, &to) {
-                return fault("a copy overlaps with where it goes");
-            }
+        let to = match (leaf.clone(), to) {
+            (Stored::Rows(from), Stored::Rows(to)) => return self.moved_rows(from, to),
+            (_, to) => to,
+        };
+        if leaf.same(&to) {
+            return Ok(to);
+        }
+        let meet = |from: &&Place| to.places().into_iter().any(|to| super::overlap(from, to));
+        if leaf.places().iter().any(meet) {
+            return fault("a copy overlaps with where it goes");
         }
         let array = self.leaf_value(&leaf, lanes)?;
-        let written = self.write(&to, &array, &HashSet::new())?;
+        let written = self.write_stored(&to, &array, &HashSet::new())?;
         // What is in no block is computed where it goes.
         if matches!(leaf, Stored::Placed(_)) {
             self.account.copied += written;
         }
-        Ok(Stored::Placed(to))
+        Ok(to)
+    }
+
+    /// A leaf that was kept goes to where its storage says.
+    pub(super) fn moved_from(&mut self, leaf: &Leaf, storage: &Storage, stored: &Stored) -> Ran<Stored> {
+        let to = self.stored_at(leaf, storage, stored)?;
+        self.moved(stored.unguarded(), None, to)
     }
 
     /// Makes the blocks that a statement itself makes, now that the sizes of its value are known.
     pub(super) fn blocks_of_statement(&mut self, stmt: &Stmt, param: &Param, value: &Value) -> Ran<()> {
-        let items = self.items(stmt);
+        let made = self.makes(stmt);
+        if made.is_empty() {
+            return Ok(());
+        }
         let item = super::items::keep(value.clone(), &param.ty, None);
-        let mut shapes = Vec::new();
-        item.for_each_leaf(&mut |leaf| {
-            shapes.push(match leaf {
-                Stored::Kept(kept) => shape(&kept.array),
-                Stored::Placed(_) => Vec::new(),
-            });
-        });
-        for (storage, shape) in self.storage(&param.var).iter().zip(shapes) {
-            let made = storage.home().and_then(|home| {
-                items
-                    .iter()
-                    .find(|item| item.var == home.block && item.given.is_empty())
-            });
-            if let Some(item) = made
-                && let Kind::Block(element) = item.kind
-            {
-                let label = self.allocate(&item.var, element, shape.iter().product())?;
-                self.labels.insert(item.var.clone(), label);
-            }
+        let mut stored = Vec::new();
+        item.for_each_leaf(&mut |leaf| stored.push(leaf.clone()));
+        for ((leaf, storage), stored) in self.stored_leaves(param).iter().zip(&stored) {
+            self.make_parts(leaf, storage, stored, &|var| made.get(var).copied())?;
         }
         Ok(())
     }
@@ -410,7 +441,7 @@ impl Run<'_> {
                 lmad,
             })?;
             let in_place = match leaf {
-                crate::leaves::Leaf::Cells { dims, .. } if dims.len() > fixed => {
+                Leaf::Cells { dims, .. } if dims.len() > fixed => {
                     at += 1;
                     matches!(values.get(at - 1), Some(Stored::Placed(from)) if from.same(&place))
                 }
@@ -423,16 +454,6 @@ impl Run<'_> {
             }
         }
         Ok(())
-    }
-}
-
-fn row_of_leaf(leaf: &Stored, at: usize) -> Stored {
-    match leaf {
-        Stored::Placed(place) => Stored::Placed(place.index(at)),
-        Stored::Kept(Kept { array, guard }) => Stored::Kept(Kept {
-            array: array.row(at).map_or_else(|| Arc::clone(array), Arc::new),
-            guard: guard.clone(),
-        }),
     }
 }
 
@@ -451,8 +472,8 @@ pub(super) fn lanes_of(element: &Type) -> Vec<Option<u32>> {
     leaves
         .into_iter()
         .map(|leaf| match leaf {
-            crate::leaves::Leaf::Cells { lanes, .. } => lanes,
-            crate::leaves::Leaf::Held => None,
+            Leaf::Cells { lanes, .. } => lanes,
+            Leaf::Rows { .. } | Leaf::Held => None,
         })
         .collect()
 }

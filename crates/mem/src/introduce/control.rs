@@ -1,7 +1,7 @@
 //! Branches and loops: blocks, and parts of descriptors, are handed on with the values.
 
 use super::{Introduce, placed, same_cells, whole_block};
-use crate::ir::{Given, Home, Item, Kind, Storage};
+use crate::ir::{Given, Home, Item, Kind, Rows, Storage};
 use crate::leaves::Leaf;
 use almach_core::build::enter_loop;
 use almach_core::{Atom, Body, Loop, LoopForm, Param, Size, Stmt, Type, Var};
@@ -11,8 +11,8 @@ use std::slice::from_ref;
 /// Sizes and fields that a branch binds, and its body.
 pub(super) type Branch<'a> = (&'a [Var], &'a [Param], &'a Body);
 
-/// A leaf that a loop carries: what it is before the loop and after an iteration, and the block it has inside.
-type Carried = (((Leaf, Storage), (Leaf, Storage)), Option<Var>);
+/// A leaf that a loop carries: what it is before the loop and after an iteration, and where it is inside.
+type Carried = (((Leaf, Storage), (Leaf, Storage)), Storage);
 
 /// What one branch gives: leaves of each value, and the sizes of its context.
 struct Gives {
@@ -69,9 +69,6 @@ impl Introduce {
         at: usize,
         items: &mut Vec<Item>,
     ) -> Storage {
-        let Leaf::Cells { element, .. } = leaf else {
-            return Storage::Held;
-        };
         if self.unplaced > 0 {
             return Storage::Held;
         }
@@ -79,13 +76,16 @@ impl Introduce {
         let Some(ends) = ends else {
             return Storage::Held;
         };
+        let Leaf::Cells { element, .. } = leaf else {
+            return self.join_rows(owner, leaf, &ends, items);
+        };
         if let Some(home) = self.common_home(&ends, leaf) {
             return Storage::Placed(home);
         }
         let name = owner.name.as_str();
         let blocks = ends.iter().map(|(leaf, storage)| match storage {
             Storage::Placed(home) => Given::Block(home.block.clone()),
-            Storage::View | Storage::Held => Given::Alloc(leaf.cells()),
+            Storage::Rows(_) | Storage::View | Storage::Held => Given::Alloc(leaf.cells()),
         });
         let block = self.bind_new(&format!("{name}_mem"));
         items.push(Item {
@@ -98,7 +98,9 @@ impl Introduce {
             .iter()
             .map(|(leaf, storage)| match storage {
                 Storage::Placed(home) => home.lmad.clone(),
-                Storage::View | Storage::Held => Lmad::row_major(Size::zero(), &leaf.shape()),
+                Storage::Rows(_) | Storage::View | Storage::Held => {
+                    Lmad::row_major(Size::zero(), &leaf.shape())
+                }
             })
             .collect();
         let likely = Lmad::row_major(Size::zero(), &leaf.shape());
@@ -134,6 +136,29 @@ impl Introduce {
             block,
             lmad: Lmad { offset, dims },
         })
+    }
+
+    /// Rows that branches give: where they are, if that is one place that is known outside.
+    fn join_rows(
+        &mut self,
+        owner: &Var,
+        leaf: &Leaf,
+        ends: &[&(Leaf, Storage)],
+        items: &mut Vec<Item>,
+    ) -> Storage {
+        let storages: Vec<&Storage> = ends.iter().map(|(_, storage)| storage).collect();
+        if let Some(first) = storages.first()
+            && storages.iter().all(|storage| storage == first)
+            && first.homes().iter().all(|home| {
+                let lengths = home.lmad.dims.iter().map(|dim| &dim.length);
+                self.scope.contains(&home.block) && lengths.into_iter().all(|length| self.is_in_scope(length))
+            })
+        {
+            return (*first).clone();
+        }
+        let (place, handed) = self.handed_rows(leaf, &owner.name, &storages);
+        items.extend(handed);
+        place
     }
 
     /// One home that all branches have, if it is known outside.
@@ -200,13 +225,13 @@ impl Introduce {
         for (var, _) in &looped.context {
             self.in_scope(var);
         }
-        let mut blocks: Vec<Option<Var>> = Vec::new();
+        let mut places: Vec<Storage> = Vec::new();
         for (param, _) in &looped.params {
             self.in_scope(&param.var);
             let mut storage = Vec::new();
             for leaf in self.leaves(&param.ty) {
                 let place = self.carried(&param.var, &leaf);
-                blocks.push(place.home().map(|home| home.block.clone()));
+                places.push(place.clone());
                 storage.push(place);
             }
             self.store(&param.var, storage);
@@ -221,16 +246,21 @@ impl Introduce {
         self.leave(mark);
 
         self.bind_pattern(stmt);
-        let ends: Vec<_> = initial.into_iter().flatten().zip(next).zip(blocks).collect();
+        let ends: Vec<_> = initial.into_iter().flatten().zip(next).zip(places).collect();
         self.after_loop(stmt, ends);
     }
 
     fn carried(&mut self, owner: &Var, leaf: &Leaf) -> Storage {
-        if self.unplaced > 0 || *leaf == Leaf::Held {
+        if self.unplaced > 0 {
             return Storage::Held;
         }
-        let block = self.bind_new(&format!("{}_mem", owner.name));
-        placed(block, leaf)
+        match leaf {
+            Leaf::Cells { .. } => {
+                let block = self.bind_new(&format!("{}_mem", owner.name));
+                placed(block, leaf)
+            }
+            Leaf::Rows { .. } | Leaf::Held => self.rows_place(leaf, &owner.name, &mut |_, _, _| ()),
+        }
     }
 
     /// The pattern of a loop: the last blocks its state had.
@@ -240,19 +270,29 @@ impl Introduce {
         for value in &stmt.pattern.values {
             let mut storage = Vec::new();
             for leaf in self.leaves(&value.ty) {
-                let Some(((first, next), Some(inside))) = ends.next() else {
+                let Some(((first, next), inside)) = ends.next() else {
                     storage.push(Storage::Held);
                     continue;
                 };
-                let Leaf::Cells { element, .. } = &leaf else {
-                    storage.push(Storage::Held);
+                let (Leaf::Cells { element, .. }, Storage::Placed(inside)) = (&leaf, &inside) else {
+                    let Storage::Rows(inside) = &inside else {
+                        storage.push(Storage::Held);
+                        continue;
+                    };
+                    let (place, handed) = self.handed_rows(&leaf, &value.var.name, &[&first.1, &next.1]);
+                    let names = names(inside).into_iter();
+                    items.extend(handed.into_iter().zip(names).map(|(item, inside)| Item {
+                        inside: Some(inside),
+                        ..item
+                    }));
+                    storage.push(place);
                     continue;
                 };
                 let block = self.bind_new(&format!("{}_mem", value.var.name));
                 items.push(Item {
                     var: block.clone(),
                     kind: Kind::Block(*element),
-                    inside: Some(inside),
+                    inside: Some(inside.block.clone()),
                     given: vec![whole_block(&first.0, &first.1), whole_block(&next.0, &next.1)],
                 });
                 storage.push(placed(block, &leaf));
@@ -267,7 +307,7 @@ impl Introduce {
         let ty = self.env.atom_type(array);
         let found = ty.map_or_else(|_| Vec::new(), |ty| crate::leaves::leaves(&ty));
         let wanted = self.leaves(row);
-        if self.unplaced > 0 || found.contains(&Leaf::Held) {
+        if self.unplaced > 0 || found.iter().any(|leaf| !matches!(leaf, Leaf::Cells { .. })) {
             return wanted.iter().map(|_| Storage::Held).collect();
         }
         let at = Size::var(index.clone());
@@ -284,4 +324,18 @@ impl Introduce {
         })
         .collect()
     }
+}
+
+/// What the place of rows is called: their blocks and how many elements they have, in order.
+fn names(rows: &Rows) -> Vec<Var> {
+    let mut names = vec![rows.segments.block.clone()];
+    names.extend(rows.total().and_then(|total| total.as_var().cloned()));
+    for one in &rows.elements {
+        match one {
+            Storage::Placed(home) => names.push(home.block.clone()),
+            Storage::Rows(rows) => names.extend(self::names(rows)),
+            Storage::View | Storage::Held => {}
+        }
+    }
+    names
 }

@@ -152,7 +152,7 @@ impl Introduce {
                 }
                 open.extend(item.given.iter().filter_map(|given| match given {
                     Given::Block(block) => Some(block.clone()),
-                    Given::Alloc(_) | Given::Integer(_) => None,
+                    Given::Alloc(_) | Given::Integer(_) | Given::Found => None,
                 }));
             }
         }

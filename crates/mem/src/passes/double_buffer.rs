@@ -99,7 +99,7 @@ fn swapped(draft: &mut Draft<'_, '_>, info: &StmtInfo<'_>, at: usize, alloc: &Al
     let first = match item.given.first()? {
         Given::Block(block) if is_the_loops_own(draft, info, block, alloc) => Given::Block(block.clone()),
         Given::Block(_) | Given::Alloc(_) => Given::Alloc(alloc.cells.clone()),
-        Given::Integer(_) => return None,
+        Given::Integer(_) | Given::Found => return None,
     };
     draft.remove_alloc(&alloc.block);
     let (spare, after) = (draft.fresh("spare_mem"), draft.fresh("spare_mem"));

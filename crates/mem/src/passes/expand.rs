@@ -12,7 +12,9 @@
 //! cells that neighbouring iterations use at the same time next to each other, which is what a GPU coalesces:
 //! `i + {(m : n)}`.
 //!
-//! Only where the number of cells does not depend on the iteration, and nobody hands the block on.
+//! Where the number of cells depends on the iteration, each has as many as the one with the most may need, if a bound is known before:
+//! `alloc f32 (k + 1)` with `k` from `iota n` becomes `alloc f32 (n*n)`. Not where nothing bounds it, nor where somebody hands the block
+//! on.
 //!
 //! - Removes: allocations in parallel functions. Introduces: allocations before them. Guarantees: iterations have disjoint parts,
 //!   which the checker proves (MEM-10).
@@ -77,6 +79,8 @@ struct Inside {
     around: Var,
     counter: Var,
     threads: Size,
+    /// The most cells that one of them needs.
+    cells: Size,
 }
 
 fn expanded(draft: &mut Draft<'_, '_>, inside: &Inside, layout: Layout) -> Var {
@@ -85,6 +89,7 @@ fn expanded(draft: &mut Draft<'_, '_>, inside: &Inside, layout: Layout) -> Var {
         around,
         counter,
         threads,
+        cells,
     } = inside;
     draft.remove_alloc(&alloc.block);
     let block = draft.fresh(&alloc.block.name);
@@ -96,7 +101,7 @@ fn expanded(draft: &mut Draft<'_, '_>, inside: &Inside, layout: Layout) -> Var {
             {
                 *home = Home {
                     block: block.clone(),
-                    lmad: part(&home.lmad, layout, counter, threads, &alloc.cells),
+                    lmad: part(&home.lmad, layout, counter, threads, cells),
                 };
             }
         }
@@ -104,7 +109,7 @@ fn expanded(draft: &mut Draft<'_, '_>, inside: &Inside, layout: Layout) -> Var {
     }
     let together = Alloc {
         block: block.clone(),
-        cells: threads * &alloc.cells,
+        cells: threads * cells,
         element: alloc.element,
     };
     draft.add_alloc(around, together);
@@ -142,18 +147,25 @@ fn next(draft: &Draft<'_, '_>, info: &StmtInfo<'_>, left: &HashSet<Var>) -> Opti
         return None;
     }
     let (counter, threads) = parallel(around.stmt, draft)?;
-    let known = |alloc: &&Alloc| {
-        let mut vars = alloc.cells.free_vars();
-        vars.all(|var| draft.when(var).is_some_and(|moment| moment < around.start))
+    let inside = |var: &Var| draft.when(var).is_none_or(|moment| moment >= around.start);
+    let most = |alloc: &Alloc| {
+        let cells = index.env.normalise_size(&alloc.cells);
+        match cells.free_vars().any(inside) {
+            true => index.known.upper_bound(&cells, &inside),
+            false => Some(alloc.cells.clone()),
+        }
     };
     let stays = |alloc: &Alloc| draft.is_handed_on(&alloc.block) || draft.is_given(&alloc.block);
-    let mut allocs = allocs.iter().filter(known);
-    let alloc = allocs.find(|alloc| !left.contains(&alloc.block) && !stays(alloc))?;
+    let mut allocs = allocs
+        .iter()
+        .filter(|alloc| !left.contains(&alloc.block) && !stays(alloc));
+    let (alloc, cells) = allocs.find_map(|alloc| Some((alloc, most(alloc)?)))?;
     Some(Inside {
         alloc: alloc.clone(),
         around: key(around.stmt)?.clone(),
         counter,
         threads,
+        cells,
     })
 }
 

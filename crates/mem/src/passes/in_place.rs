@@ -162,7 +162,7 @@ fn copy_at_the_start(draft: &mut Draft<'_, '_>, stmt: usize, at: usize) -> Optio
     let mut head = draft.heads.get(key)?.clone();
     let block = match head.items.get(at)?.given.first()? {
         Given::Block(block) => block.clone(),
-        Given::Alloc(_) | Given::Integer(_) => return None,
+        Given::Alloc(_) | Given::Integer(_) | Given::Found => return None,
     };
     // The initial value that is in this block, for its size.
     let Exp::Loop(looped) = &info.stmt.exp else {
@@ -310,7 +310,7 @@ fn made_since(draft: &Draft<'_, '_>, block: &Var) -> Moment {
                 for given in &item.given {
                     match given {
                         Given::Block(block) => left.push(block),
-                        Given::Alloc(_) => made = binder.start,
+                        Given::Alloc(_) | Given::Found => made = binder.start,
                         Given::Integer(_) => {}
                     }
                 }

@@ -103,7 +103,7 @@ fn settled(draft: &mut Draft<'_, '_>, stmt: &Stmt, at: usize, item: &Item) -> Op
             draft.add_alloc(key, alloc);
             block
         }
-        Given::Integer(_) => return None,
+        Given::Integer(_) | Given::Found => return None,
     };
     let mut head = draft.heads.get(key)?.clone();
     head.items.remove(at);
