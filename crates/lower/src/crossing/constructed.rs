@@ -18,6 +18,7 @@ use almach_core::chains::{Chain, Chains, links};
 use almach_core::groups::group_of;
 use almach_core::visit::{Substitution, UseCounts, fresh_function, walk_function_mut};
 use almach_core::{Arm, Atom, Body, Dim, Exp, Function, Param, Program, ResultType, Stmt, Type, Var};
+use almach_prim::Prim;
 use almach_value::{BinOp, Scalar};
 use std::collections::HashMap;
 
@@ -118,6 +119,20 @@ impl Finder<'_> {
     }
 }
 
+/// Whether a function takes the cells of a list that comes from outside: where that is all, the list stays in its array
+/// (`stage1/in_arrays.rs`).
+fn looks_at_cells(function: &Function) -> bool {
+    let params = &function.params;
+    let mut stmts = function.body.stmts.iter();
+    function.result.context.is_empty()
+        && stmts.any(|stmt| match &stmt.exp {
+            Exp::Op(op) if op.prim == Prim::Reach => params
+                .iter()
+                .any(|param| op.args == [Atom::Var(param.var.clone())]),
+            _ => false,
+        })
+}
+
 /// Whether an array has a variable as its size, which can then be that of a result.
 fn sized(function: &Function, array: &Var) -> bool {
     let mut stmts = function.body.stmts.iter().flat_map(|stmt| &stmt.pattern.values);
@@ -142,7 +157,7 @@ impl Crosser {
     ) -> Option<Vec<(Atom, Type)>> {
         let mut copy = fresh_function(function, &mut self.builder.supply);
         let mut given = given(program, &copy);
-        if given.chains.is_empty() {
+        if given.chains.is_empty() && !looks_at_cells(&copy) {
             return None;
         }
         let mut known = Substitution::new();
