@@ -2,6 +2,7 @@
 //! on Core that can be erased.
 
 pub mod build;
+pub mod chains;
 pub mod check;
 pub mod groups;
 pub mod interp;

@@ -376,6 +376,7 @@ impl Parser {
             }
             "tag" => Prim::Tag(self.ident("a store")?),
             "orderOf" => Prim::OrderOf(self.ident("a store")?),
+            "orderIn" => Prim::OrderIn(self.scalar_type()?),
             "reachOf" => Prim::ReachOf(self.ident("a store")?),
             "tableOf" => Prim::TableOf(self.ident("a store")?),
             "column" => {

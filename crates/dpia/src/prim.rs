@@ -199,6 +199,8 @@ macro_rules! plain_primitives {
             /// Of a store whose rows refer to one other at most: the rows that can be reached from one, in order, and the position
             /// among them of the one that the last refers to, or -1.
             OrderOf(Name),
+            /// The same for an array that says of each position which one it refers to, or -1: the positions that can be reached from one.
+            OrderIn(ScalarType),
             /// Makes rows as [`Prim::NewTable`] does, which are in no table.
             NewCells(Level, Name, Vec<ScalarType>),
             /// As [`Prim::NewTable`], but each row is in the table that its first column says.
@@ -345,6 +347,7 @@ impl Prim {
             Prim::TableOf(_) => "tableOf",
             Prim::ReachOf(_) => "reachOf",
             Prim::OrderOf(_) => "orderOf",
+            Prim::OrderIn(_) => "orderIn",
             Prim::NewCells(..) => "newCells",
             Prim::NewGroup(..) => "newGroup",
             Prim::GroupOf(_) => "groupOf",
@@ -443,6 +446,9 @@ impl Prim {
             }
             Prim::TableOf(_) | Prim::ReachOf(_) => "exp[i64] -> acc[(i64, i64)] -> comm".into(),
             Prim::OrderOf(_) => "exp[i64] -> acc[some k'. k'.i64] -> acc[i64] -> comm".into(),
+            Prim::OrderIn(t) => {
+                format!("(n: nat) -> exp[n.{t}] -> exp[i64] -> acc[some k'. k'.i64] -> acc[i64] -> comm")
+            }
             Prim::GroupOf(_) => "exp[i64] -> acc[i64] -> comm".into(),
             Prim::Foreign(function) => border::foreign_scheme(function)?,
             Prim::Trace(_, ty) => border::trace_scheme(ty)?,

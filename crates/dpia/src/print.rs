@@ -556,6 +556,7 @@ impl fmt::Display for Prim {
             | Prim::ReachOf(store)
             | Prim::OrderOf(store)
             | Prim::GroupOf(store) => write!(f, "{name}<{store}>"),
+            Prim::OrderIn(t) => write!(f, "{name}<{t}>"),
             Prim::Column(store, at, t) => write!(f, "{name}<{store},{at},{t}>"),
             Prim::Construct(row) => {
                 write!(f, "{name}<{},{}", row.store, row.tag)?;

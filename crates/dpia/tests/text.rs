@@ -33,6 +33,30 @@ fn dot_product_runs() {
     assert_eq!(results[0].get(&[]), Some(Scalar::F32(32.0)));
 }
 
+/// From node 1 on: 1, 3, 0, and back to 3.
+const ORDER: &str = r"
+proc follow : (n: nat) -> exp[n.i32] -> acc[i64] ->p acc[i64] -> comm =
+  /\n: nat. \links: exp[n.i32]. \size: acc[i64]. \back: acc[i64].
+    new{some k'. k'.i64} (\order: var[some k'. k'.i64].
+      orderIn<i32>[n] links #1i64 order.1 back;
+      open{some k'. k'.i64} order.2 (/\k: nat. \rows: exp[k.i64]. size := {i64} (nat[k])))
+";
+
+#[test]
+fn links_are_followed_until_they_come_back() {
+    let Ok(program) = parse_program(ORDER) else {
+        panic!("{:?}", parse_program(ORDER));
+    };
+    let checked = check_program(program).unwrap();
+    let mut links = Block::default();
+    for (at, link) in [3, 3, -1, 0].into_iter().enumerate() {
+        links.set(&[Step::At(at as i64)], Scalar::I32(link)).unwrap();
+    }
+    let results = run(&checked, "follow", &[4], &[links]).unwrap();
+    assert_eq!(results[0].get(&[]), Some(Scalar::I64(3)));
+    assert_eq!(results[1].get(&[]), Some(Scalar::I64(1)));
+}
+
 #[test]
 fn programs_read_back_as_they_print() {
     let program = parse_program(DOT).unwrap();
@@ -44,6 +68,7 @@ fn programs_read_back_as_they_print() {
 fn phrases_read_back_as_they_print() {
     for text in [
         r"(skip; skip); skip",
+        r"orderIn<i32>[n] links r order.1 back.1",
         r"if c.2 then (a := {f32} e; skip) else skip",
         r"while (lt<i64> k.2 (nat[n*m + 1])) do (k.1 := {i64} (add<i64> k.2 #1i64))",
         r"(\x: exp[n.(f32, i32)]. skip) (zip<2>[n]{f32}{i32} xs ys)",

@@ -605,6 +605,11 @@ pub(crate) fn order_of_name(store: &Name) -> Name {
     Name::from(format!("{store}$order_of"))
 }
 
+/// The procedure that finds the nodes of a list in an array, in their order; positions have that width there.
+pub(crate) fn order_in_name(width: ScalarType) -> Name {
+    Name::from(format!("nodes$order_{width}"))
+}
+
 /// The procedure that copies what can be reached from a cell to a new table.
 pub(crate) fn copy_of_name(store: &Name) -> Name {
     Name::from(format!("{store}$copy_of"))

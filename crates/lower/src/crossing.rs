@@ -18,6 +18,7 @@
 //! Removes: recursive data in the signatures of entries. Introduces: functions around theirs, twins of sums. Guarantees: the
 //! same values.
 
+mod constructed;
 mod groups;
 mod outside;
 
@@ -31,6 +32,8 @@ use almach_core::{
 };
 use almach_imp::interface::{Entry, Shape, Tables};
 use almach_prim::{Annotation, Prim};
+use almach_value::Scalar;
+use constructed::Given;
 use groups::Member;
 pub(crate) use groups::{Group, Way};
 pub(crate) use outside::cross_outside;
@@ -96,6 +99,7 @@ pub(crate) fn cross_entries(
             builder: Builder::for_program(&program),
             twins: HashMap::new(),
             groups: std::mem::take(groups),
+            given: Given::default(),
             span: entry.span,
         };
         let params = crosser.all(function.params.iter().map(|param| &param.ty))?;
@@ -105,7 +109,7 @@ pub(crate) fn cross_entries(
             continue;
         }
         let crossing = Crossing { params, results };
-        let around = match crosser.function(&function, entry.function, &crossing) {
+        let around = match crosser.function(&program, (&function, entry.function), &crossing) {
             Ok(around) => around,
             Err(error) => {
                 return bug(
@@ -190,6 +194,8 @@ struct Crosser {
     /// Twins of sums, and of nodes.
     twins: HashMap<Type, Cross>,
     groups: Vec<Group>,
+    /// By the entry's function, where that stands in the place of its call.
+    given: Given,
     span: Span,
 }
 
@@ -278,7 +284,12 @@ impl Crosser {
     }
 
     /// The function around an entry's function.
-    fn function(&mut self, function: &Function, id: FunId, crossing: &Crossing) -> Typed<Function> {
+    fn function(
+        &mut self,
+        program: &Program,
+        (function, id): (&Function, FunId),
+        crossing: &Crossing,
+    ) -> Typed<Function> {
         let mut context: Vec<Var> = Vec::new();
         let mut renaming: HashMap<Var, Size> = HashMap::new();
         for var in &function.context {
@@ -286,7 +297,7 @@ impl Crosser {
             renaming.insert(var.clone(), Size::var(fresh.clone()));
             context.push(fresh);
         }
-        let sizes = context.iter().cloned().map(Atom::Var).collect();
+        let sizes: Vec<Atom> = context.iter().cloned().map(Atom::Var).collect();
         let mut params = Vec::new();
         let mut originals = Vec::new();
         for (param, cross) in function.params.iter().zip(&crossing.params) {
@@ -311,17 +322,23 @@ impl Crosser {
             let atom = Atom::Var(param.var.clone());
             args.push(self.convert(atom, ty, cross, Way::In, &mut Vec::new())?);
         }
-        let call = Exp::Call {
-            function: id,
-            context: sizes,
-            args,
+        let (given, mut sizes) = match self.in_place(program, function, (&sizes, &args)) {
+            Some(given) => (given, Vec::new()),
+            None => {
+                let call = Exp::Call {
+                    function: id,
+                    context: sizes,
+                    args,
+                };
+                let given = self.builder.bind_all(call, &["result".into()], function.span)?;
+                let values = given.values.into_iter();
+                let values = values.map(|value| (Atom::Var(value.var), value.ty)).collect();
+                (values, given.context)
+            }
         };
-        let given = self.builder.bind_all(call, &["result".into()], function.span)?;
-        let mut sizes = given.context.clone();
         let mut values = Vec::new();
-        for (value, cross) in given.values.iter().zip(&crossing.results) {
-            let atom = Atom::Var(value.var.clone());
-            values.push(self.convert(atom, &value.ty, cross, Way::Out, &mut sizes)?);
+        for ((value, ty), cross) in given.into_iter().zip(&crossing.results) {
+            values.push(self.convert(value, &ty, cross, Way::Out, &mut sizes)?);
         }
         let (body, result) = self.leave(sizes, values)?;
         Ok(Function {
@@ -387,9 +404,13 @@ impl Crosser {
                 self.text(*table, value)
             }
             (Cross::Tuple(crosses), Type::Tuple(types)) => {
+                let known = self.given.parts(&value).map(<[Atom]>::to_vec);
                 let mut parts = Vec::new();
                 for (at, (cross, ty)) in (0u32..).zip(crosses.iter().zip(types)) {
-                    let part = self.bind(Exp::Project(value.clone(), at), "part")?;
+                    let part = match known.as_ref().and_then(|parts| parts.get(at as usize)) {
+                        Some(part) => part.clone(),
+                        None => self.bind(Exp::Project(value.clone(), at), "part")?,
+                    };
                     parts.push(self.convert(part, ty, cross, way, sizes)?);
                 }
                 self.bind(Exp::Tuple(parts), "parts")
@@ -413,14 +434,23 @@ impl Crosser {
     }
 
     fn table(&mut self, value: Atom, data: DataId, node: &Cross, sizes: &mut Vec<Var>) -> Typed<Atom> {
-        let root = self.bind(operation(Prim::RootOf, vec![], vec![value.clone()]), "root")?;
-        let exp = operation(Prim::Nodes, vec![], vec![value]);
-        let found = self.builder.bind_all(exp, &["nodes".into()], self.span)?;
-        sizes.extend(found.context);
-        let Some(nodes) = found.values.into_iter().next() else {
-            return Ok(root);
+        let (root, nodes) = match self.given.chain(&value).cloned() {
+            Some(chain) => {
+                let (nodes, size) = self.chain(&chain)?;
+                sizes.extend(size.filter(|size| !sizes.contains(size)));
+                (Atom::Const(Scalar::I64(0)), nodes)
+            }
+            None => {
+                let root = self.bind(operation(Prim::RootOf, vec![], vec![value.clone()]), "root")?;
+                let exp = operation(Prim::Nodes, vec![], vec![value]);
+                let found = self.builder.bind_all(exp, &["nodes".into()], self.span)?;
+                sizes.extend(found.context);
+                let Some(nodes) = found.values.into_iter().next() else {
+                    return Ok(root);
+                };
+                (root, Atom::Var(nodes.var))
+            }
         };
-        let nodes = Atom::Var(nodes.var);
         let nodes = match node {
             Cross::Plain => nodes,
             cross => self.each(nodes, &Type::Node(data), cross, Way::Out)?,

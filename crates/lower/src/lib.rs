@@ -42,7 +42,7 @@ use almach_core::visit::{Substitution, Walk, walk_function, walk_function_mut};
 use almach_core::{Atom, ForeignId, Program, Var};
 use almach_imp::Stmt;
 use almach_imp::interface::Entry;
-use almach_value::ForeignType;
+use almach_value::{ForeignType, ScalarType};
 use error::{Lowering, bug, bug_diagnostic};
 use std::collections::{HashMap, HashSet};
 
@@ -244,6 +244,11 @@ fn with_stores(
         }
         if is_called(cells::into_tables_name(cells.name())) {
             tables.push(tabulate::into_tables(&cells, span)?);
+        }
+    }
+    for width in [ScalarType::I32, ScalarType::I64] {
+        if called.contains(&&cells::order_in_name(width)) {
+            tables.push(tabulate::order_in(width, span)?);
         }
     }
     procs.splice(0..0, tables);

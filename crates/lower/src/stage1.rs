@@ -19,6 +19,7 @@ mod control;
 mod data;
 mod destinations;
 mod fields;
+mod in_arrays;
 mod inverses;
 mod jagged;
 mod layout;
@@ -119,6 +120,9 @@ pub(crate) struct Translator<'a> {
     /// Windows that roll where they are taken (`windows`), and those of them that are bound.
     rolled: HashSet<Var>,
     windows: HashMap<Var, windows::Windows>,
+    /// Lists that no rows are made for, and those of them that are bound.
+    stay_in_arrays: HashSet<Var>,
+    in_arrays: HashMap<Var, in_arrays::InArray>,
     /// Whether an expression is translated rather than commands.
     lazily: lazy::Lazily,
     /// Every procedure draws its made-up names from the same well.
@@ -169,6 +173,8 @@ pub(crate) fn translate(
             next_name: 0,
             rolled: windows::rolled(function),
             windows: HashMap::new(),
+            stay_in_arrays: in_arrays::in_arrays(program, all_cells, function),
+            in_arrays: HashMap::new(),
             lazily: lazy::Lazily::Off,
             prefix: format!("f{}", id.0),
             span: function.span,

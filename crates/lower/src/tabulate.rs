@@ -8,6 +8,7 @@ mod group;
 mod lists;
 
 pub(crate) use group::{group_of, into_tables};
+pub(crate) use lists::order_in;
 
 use crate::cells::{
     Cells, Elements, Leaf, Refers, column_name, copy_of_name, count_name, first_name, table_name,

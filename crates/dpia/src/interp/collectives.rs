@@ -35,6 +35,7 @@ pub(super) fn collective<'p>(applied: Rc<Applied<'p>>, arguments: Vec<Meaning<'p
         }
         Prim::TableOf(store) => super::rows::table_of(store.clone(), arguments),
         Prim::OrderOf(store) => super::rows::order_of(store.clone(), arguments),
+        Prim::OrderIn(_) => super::rows::order_in(applied.size(0)?, arguments),
         Prim::ReachOf(store) => super::rows::reach_of(store.clone(), arguments),
         Prim::GroupOf(store) => super::rows::group_of(store.clone(), arguments),
         other => Err(broken(format!("`{}` is no command", other.name()))),

@@ -462,6 +462,27 @@ pub(super) fn order_of<'p>(store: Name, arguments: Vec<Meaning<'p>>) -> Run<Mean
     })
 }
 
+/// The definition: a walk.
+pub(super) fn order_in<'p>(size: i64, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
+    let [links, from, out, closes] = take(arguments)?;
+    let (links, from, out, closes) = (links.exp()?, from.exp()?, out.acc()?, closes.acc()?);
+    comm(move |memory| {
+        let mut at = integer(from(memory, &[])?)?;
+        let (mut order, mut places) = (Vec::new(), HashMap::new());
+        while (0..size).contains(&at) && !places.contains_key(&at) {
+            places.insert(at, order.len() as i64);
+            order.push(at);
+            at = integer(links(memory, &[Step::At(at)])?)?;
+        }
+        let back = places.get(&at).copied().unwrap_or(-1);
+        out(memory, &[Step::Size(0)], Scalar::I64(order.len() as i64))?;
+        for (position, node) in (0..).zip(order) {
+            out(memory, &[Step::Contents, Step::At(position)], Scalar::I64(node))?;
+        }
+        closes(memory, &[], Scalar::I64(back))
+    })
+}
+
 pub(super) fn reach_of<'p>(store: Name, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
     let [at, out] = take(arguments)?;
     let (at, out) = (at.exp()?, out.acc()?);

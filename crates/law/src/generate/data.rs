@@ -37,6 +37,32 @@ const FOLD_STATE: &str = "def rec fold_state@ (s: State@ Tree@): i64 =
 
 /// The other type of the group.
 const WOOD: &str = "data Wood@ = W0@ | W1@ i64 Tree@ Wood@\n";
+const LISTS: &str = "def rec along@ (l: List i64): i64 =
+  case l of
+  | Nil -> 7
+  | Cons x rest -> let y = along@ rest in ALONG
+def rec doubled@ (l: List i64): List i64 =
+  case l of
+  | Nil -> Nil
+  | Cons x rest -> Cons (2 * x) (doubled@ rest)
+def rec onward@ (l: List i64): List i64 =
+  case l of
+  | Nil -> Nil
+  | Cons x rest ->
+    let s = onward@ rest
+    in case s of
+       | Nil -> Cons x Nil
+       | Cons y _ -> Cons (ONWARD) s
+";
+
+/// What is done with a list `l` whose nodes are in some order. Its last node may refer to none that is there.
+fn list_of_nodes(used: &str) -> String {
+    format!(
+        "let k = n * 5 + 1 in let l = build k (seed % k) (\\i ref -> if (i * 7 + seed) % 23 == 3 || (i == k - 1 && seed % 5 != 0) then #Nil \
+         else #Cons (i * seed) (ref (if i % 3 == 1 && i + 2 < k then i + 2 else i + 1))) in {used}"
+    )
+}
+
 const FOLD_WOOD: &str = "def rec fold_wood@ (w: Wood@): i64 =
   case w of
   | W0@ -> 1
@@ -132,6 +158,7 @@ impl Generator {
             definitions.push_str(FOLD_STATE);
         }
         definitions.push_str(&self.grow(&constructors));
+        definitions.push_str(&self.list_recursions());
         definitions.push_str(&fold(&constructors));
         definitions.push_str(&below(&constructors));
         definitions.push_str(&self.built(&constructors, Referring::ToLater));
@@ -179,6 +206,14 @@ impl Generator {
     }
 
     /// What the program gives: a datum, what is in it, its table.
+    /// Recursions over lists that run on arrays (the pass `lists`).
+    fn list_recursions(&mut self) -> String {
+        let operators = ["x + y", "min x y", "x ^ y", "max y x"];
+        let along = self.rng.pick(&operators).unwrap_or(&"x + y");
+        let onward = self.rng.pick(&operators).unwrap_or(&"x + y");
+        LISTS.replace("ALONG", along).replace("ONWARD", onward)
+    }
+
     fn entry_of_data(&mut self) -> (String, String) {
         let datum = self.datum(3);
         let other = self.datum(2);
@@ -187,7 +222,13 @@ impl Generator {
             "ring@ ({}) seed",
             self.rng.pick(&["n", "n % 3", "n * 2 + 1"]).unwrap_or(&"n")
         );
-        let (result, body) = match self.rng.below(12) {
+        let (result, body) = match self.rng.below(15) {
+            11 => (
+                "(i64, List i64)",
+                list_of_nodes("(along@ l, onward@ (doubled@ l))"),
+            ),
+            12 => ("(List i64, List i64)", list_of_nodes("(doubled@ l, onward@ l)")),
+            13 => ("List i64", list_of_nodes("onward@ l")),
             0 => ("i64", format!("fold@ ({datum})")),
             1 => ("Tree@", datum),
             2 => ("(Tree@, i64)", format!("({datum}, fold@ ({other}))")),

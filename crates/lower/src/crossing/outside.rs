@@ -6,6 +6,7 @@
 //! trace "t" t                      ~~>   trace "t" (from_nodes root nodes): a sum that looks like the table's text
 //! ```
 
+use super::constructed::Given;
 use super::{Cross, Crosser, Group, Typed, Way, construct, crossed, fields_of};
 use crate::error::{Lowering, bug};
 use almach_base::{Name, Span};
@@ -46,6 +47,7 @@ fn crosser(program: &Program, groups: &mut Vec<Group>, span: Span) -> Crosser {
         builder: Builder::for_program(program),
         twins: HashMap::new(),
         groups: std::mem::take(groups),
+        given: Given::default(),
         span,
     }
 }

@@ -11,7 +11,8 @@
 
 use super::checks::{and, binary, int, or};
 use super::fields::{Run, Runs, assemble, column, where_there};
-use super::layout::{Held, Layout, Packed};
+use super::in_arrays::order_data;
+use super::layout::{Held, Layout, Packed, Pool};
 use super::{Dest, Item, Translator, name_of};
 use crate::cells::{Cells, Refers, is_recursive};
 use crate::crossing::Way;
@@ -23,6 +24,30 @@ use almach_prim::{Level, Prim as Operation};
 use almach_value::{BinOp, Failure, Scalar, ScalarType};
 
 const I64: Data = Data::Scalar(ScalarType::I64);
+
+/// A cell of a list, where it stands in the order.
+pub(super) struct Ordered {
+    /// Where the cell is.
+    pub(super) at: Phrase,
+    /// Whether there is another one behind it.
+    inside: Phrase,
+    /// The position that it refers to.
+    pub(super) reference: Phrase,
+}
+
+impl Ordered {
+    /// Its tag: all but the last have the one constructor that refers to another, where there is one.
+    pub(super) fn tag(&self, links: &[u32], looked_up: Phrase) -> Phrase {
+        match links {
+            [link] => {
+                let link = build::literal(Scalar::U32(*link));
+                let select = Phrase::prim(Prim::Select, vec![], vec![Data::Scalar(TAG)]);
+                select.apply([self.inside.clone(), link, looked_up])
+            }
+            _ => looked_up,
+        }
+    }
+}
 
 impl Translator<'_> {
     pub(crate) fn is_recursive(&self, id: DataId) -> bool {
@@ -102,6 +127,10 @@ impl Translator<'_> {
     pub(crate) fn bind_table(&mut self, op: &Op, exp: &Exp, pattern: &Pattern) -> Lowering<()> {
         match (op.prim, op.args.as_slice()) {
             (Operation::FromNodes, [root, nodes]) => {
+                let mut values = pattern.values.iter();
+                if values.any(|value| self.stay_in_arrays.contains(&value.var)) {
+                    return self.bind_in_array(op, (root, nodes), (exp, pattern));
+                }
                 let value = self.rows_of_nodes(op, Some(root), nodes)?;
                 self.bind_one(pattern, exp, value)
             }
@@ -113,6 +142,12 @@ impl Translator<'_> {
                 let Type::Data(id) = self.type_of(datum)? else {
                     return bug("a table of what is no datum", self.span);
                 };
+                if let Some(root) = self.root_in_array(datum) {
+                    return match op.prim {
+                        Operation::Reach => self.cells_in_array(id, datum, (exp, pattern)),
+                        _ => self.bind_one(pattern, exp, root),
+                    };
+                }
                 let cells = self.all_cells.of(id, self.span)?;
                 let cell = self.value(datum)?;
                 let cell = self.let_exp("cell", &I64, cell);
@@ -225,20 +260,41 @@ impl Translator<'_> {
         exp: &Exp,
         pattern: &Pattern,
     ) -> Lowering<()> {
+        let (rows, back) = (self.new_var("order", &order_data()), self.new_var("back", &I64));
+        let find = Phrase::prim(Prim::OrderOf(cells.name().clone()), vec![], vec![]);
+        self.push(find.apply([cell, rows.clone().writer(), back.clone().writer()]));
+        let mut pools = Vec::new();
+        let node = self.layout(&Type::Node(id))?.stored();
+        for (elements, layout) in cells.arrays.iter().zip(node.pools()) {
+            let size = self.rows_so_far(elements);
+            pools.push(self.pool_of_rows(elements, &layout, size, None)?);
+        }
+        let links: Vec<u32> = links.iter().map(|(link, _)| *link).collect();
+        self.bind_ordered(id, (rows, back, pools), (exp, pattern), &|this, cell| {
+            let row = cell.at.clone();
+            let tag = Phrase::prim(Prim::Tag(cells.name().clone()), vec![], vec![]).app(row.clone());
+            let tag = cell.tag(&links, tag);
+            this.node_of(cells, &node.data(), (tag, row), &|_| cell.reference.clone())
+        })
+    }
+
+    /// What finds the cells of a list has found, as an array: a view.
+    pub(super) fn bind_ordered(
+        &mut self,
+        id: DataId,
+        (order, back, pools): (Phrase, Phrase, Vec<Pool>),
+        (exp, pattern): (&Exp, &Pattern),
+        node_of: &dyn Fn(&Self, &Ordered) -> Lowering<Phrase>,
+    ) -> Lowering<()> {
         let ([size], [value]) = (pattern.context.as_slice(), pattern.values.as_slice()) else {
             return bug("`reach` gives an array and its size", self.span);
         };
         almach_core::build::enter_pattern(&mut self.env, pattern, exp);
-        let own = self.fresh("k");
-        let order = Data::Some(vec![own.clone()], Box::new(Data::array(Nat::var(own), I64)));
-        let (rows, back) = (self.new_var("order", &order), self.new_var("back", &I64));
-        let find = Phrase::prim(Prim::OrderOf(cells.name().clone()), vec![], vec![]);
-        self.push(find.apply([cell, rows.clone().writer(), back.clone().writer()]));
         let back = self.let_exp("back", &I64, back.reader());
         let (name, contents) = (name_of(size), self.fresh("rows"));
         self.items.push(Item::Open {
-            cell: rows.reader(),
-            data: order,
+            cell: order.reader(),
+            data: order_data(),
             sizes: vec![name.clone()],
             contents: contents.clone(),
         });
@@ -246,35 +302,20 @@ impl Translator<'_> {
         self.values.insert(size.clone(), build::nat_value(n.clone()));
         let node = self.layout(&Type::Node(id))?.stored();
         let i = self.fresh("i");
-        let at = build::to_index(n.clone(), Phrase::Var(i.clone()));
-        let row = build::idx(n.clone(), I64, Phrase::Var(contents), at);
+        let position = build::to_index(n.clone(), Phrase::Var(i.clone()));
         let next = binary(BinOp::Add, ScalarType::I64, Phrase::Var(i.clone()), int(1));
-        let inside = binary(
-            BinOp::Lt,
-            ScalarType::I64,
-            next.clone(),
-            build::nat_value(n.clone()),
-        );
-        let select = |data: Data| Phrase::prim(Prim::Select, vec![], vec![data]);
-        let tag = Phrase::prim(Prim::Tag(cells.name().clone()), vec![], vec![]).app(row.clone());
-        let tag = match links {
-            // All but the last have the one constructor that refers to another.
-            [(link, _)] => {
-                let link = build::literal(Scalar::U32(*link));
-                select(Data::Scalar(TAG)).apply([inside.clone(), link, tag])
-            }
-            _ => tag,
+        let count = build::nat_value(n.clone());
+        let inside = binary(BinOp::Lt, ScalarType::I64, next.clone(), count);
+        let select = Phrase::prim(Prim::Select, vec![], vec![I64]);
+        let cell = Ordered {
+            at: build::idx(n.clone(), I64, Phrase::Var(contents), position),
+            reference: select.apply([inside.clone(), next, back]),
+            inside,
         };
-        let reference = select(I64).apply([inside, next, back]);
-        let body = self.node_of(cells, &node.data(), (tag, row), &|_| reference.clone())?;
+        let body = node_of(self, &cell)?;
         let function = Phrase::lam(i, PhraseType::Exp(I64), body);
         let rows = Phrase::prim(Prim::Iota, vec![n.clone()], vec![]);
         let map = Phrase::prim(Prim::Map(Level::Seq), vec![n.clone()], vec![I64, node.data()]);
-        let mut pools = Vec::new();
-        for (elements, layout) in cells.arrays.iter().zip(node.pools()) {
-            let size = self.rows_so_far(elements);
-            pools.push(self.pool_of_rows(elements, &layout, size, None)?);
-        }
         let held = Held {
             layout: Layout::array(n, node).numbered(&mut 0),
             data: map.apply([function, rows]),

@@ -142,6 +142,9 @@ impl Generator<'_> {
             }
             (Prim::TableOf(store), [cell, out]) => self.table_of(table_of_name(store), store, cell, out),
             (Prim::OrderOf(store), [cell, out, back]) => self.order_of(store, cell, out, back),
+            (Prim::OrderIn(width), [links, root, out, back]) => {
+                self.order_in(*width, instance, (links, root), (out, back))
+            }
             (Prim::ReachOf(store), [cell, out]) => self.table_of(reach_of_name(store), store, cell, out),
             (Prim::GroupOf(store), [cell, out]) => self.group_of(store, cell, out),
             (Prim::Trace(label, ty), [value]) => self.trace(label, ty, instance, value),

@@ -4,16 +4,18 @@
 //! construct<List,1,0:i64,1:i64> x rest out   ~~>   reserve cell = List[1]; List$tag[cell] = 1u32; List$0[cell] = x; …; out = cell
 //! ```
 
+use super::calls::Call;
+use super::expressions::index_expr;
 use super::storage::{Part, Storage, Tree};
 use super::{Binding, Generator, Step};
 use crate::cells::{
-    column_name, count_name, first_name, group_of_name, into_tables_name, order_of_name, table_name,
-    tables_name, tag_name,
+    column_name, count_name, first_name, group_of_name, into_tables_name, order_in_name, order_of_name,
+    table_name, tables_name, tag_name,
 };
 use crate::error::Lowering;
 use almach_base::Name;
 use almach_dpia::store::{Row, TAG};
-use almach_dpia::{Instance, Phrase, Prim, Program};
+use almach_dpia::{Data, Instance, Phrase, Prim, Program};
 use almach_imp::{Argument, Expr, Index, Stmt};
 use almach_prim::Level;
 use almach_value::{Scalar, ScalarType};
@@ -244,6 +246,50 @@ impl Generator<'_> {
             arguments,
             span,
         });
+        let place = self.target(back, Vec::new())?;
+        self.write(&place, Expr::Var(closes))
+    }
+
+    /// The nodes of a list in an array of links.
+    pub(super) fn order_in(
+        &mut self,
+        width: ScalarType,
+        instance: &Instance,
+        (links, root): (&Phrase, &Phrase),
+        (out, back): (&Phrase, &Phrase),
+    ) -> Lowering<()> {
+        let [size] = instance.nats.as_slice() else {
+            return self.bug("an order of an array without a size");
+        };
+        let storage = self.cell(out)?;
+        let leaves = storage.leaves();
+        let ([count], [rows]) = (storage.sizes.as_slice(), leaves.as_slice()) else {
+            return self.bug("nodes of a list that are no array");
+        };
+        let mut call = Call::default();
+        let nodes = self.simplify(&self.size(size));
+        call.arguments.push(Argument::Value(index_expr(nodes)));
+        self.pass_in(&Data::array(size.clone(), Data::Scalar(width)), links, &mut call)?;
+        let root = self.read(root, Vec::new())?;
+        let closes = self.fresh("closes");
+        self.assigned.insert(closes.clone());
+        self.emit(Stmt::Var {
+            name: closes.clone(),
+            ty: ScalarType::I64,
+            value: None,
+        });
+        call.arguments.extend([
+            Argument::Value(root),
+            Argument::Owned(rows.name.clone()),
+            Argument::Out(count.clone()),
+            Argument::Out(closes.clone()),
+        ]);
+        self.emit(Stmt::Call {
+            proc: order_in_name(width),
+            arguments: std::mem::take(&mut call.arguments),
+            span: self.span,
+        });
+        self.end_call(call)?;
         let place = self.target(back, Vec::new())?;
         self.write(&place, Expr::Var(closes))
     }

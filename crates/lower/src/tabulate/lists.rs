@@ -17,10 +17,13 @@
 //! in a circle itself has more nodes than its table; that is found out, and it is walked as one that is in no table.
 
 use super::{OwnCopies, Writer, procedure, walk};
-use crate::cells::{Cells, Leaf, column_name, copy_of_name, order_of_name, reach_of_name, table_of_name};
+use crate::cells::{
+    Cells, Leaf, column_name, copy_of_name, order_in_name, order_of_name, reach_of_name, table_of_name,
+};
 use crate::error::Lowering;
 use almach_base::{Name, Span};
 use almach_imp::Proc;
+use almach_value::ScalarType;
 
 /// Smaller tables are walked.
 const LEAST: i64 = 1 << 13;
@@ -81,6 +84,40 @@ pub(super) fn order_of(cells: &Cells, span: Span) -> Lowering<Option<Proc>> {
         ("@start_of_reached@", start("reached")),
     ];
     procedure(ORDER_OF, name, &places, span).map(Some)
+}
+
+/// `nodes$order_WIDTH(nodes, links, cell, owned rows, out count, out back)`: the same in an array of links.
+pub(crate) fn order_in(width: ScalarType, span: Span) -> Lowering<Proc> {
+    let step = |from: &str, to: &str| format!("var {to}: i64 = to_i64(links[{from}])\n");
+    let name = order_in_name(width);
+    let places = [
+        ("@sublists@", SUBLISTS.to_owned()),
+        ("@in_order@", IN_ORDER.to_owned()),
+        ("@order_in@", name.to_string()),
+        ("@follow_next@", step("node", "next_to")),
+        ("@follow_walker@", step("walker", "to_3")),
+        ("@follow_circle@", step("circle", "circle_to")),
+        ("@follow_hare@", step("hare", "hare_to")),
+        ("@follow_hare_2@", step("hare", "hare_to_2")),
+        ("@follow_tortoise@", step("tortoise", "tortoise_to")),
+        ("@follow_again@", step("again", "again_to")),
+        ("@least@", LEAST.to_string()),
+        ("@start_of_to@", start("block")),
+        ("@start_of_sublist@", start("sublist")),
+        ("@start_of_following@", start("following")),
+        ("@start_of_reached@", start("reached")),
+    ];
+    let text = places.iter().fold(ORDER_IN.to_owned(), |text, (place, filling)| {
+        text.replace(place, filling)
+    });
+    let text = match width {
+        ScalarType::I32 => text,
+        _ => text
+            .replace("to_i32(", "(")
+            .replace("to_i64(", "(")
+            .replace(" i32", " i64"),
+    };
+    procedure(&text, &name, &[], span)
 }
 
 /// A variable for the row that a cell refers to; -1 where it refers to none.
@@ -188,6 +225,21 @@ proc @order_of@(cell: i64, rows: owned i64, count: out i64, back: out i64) {
     if (((root >= 0i64) & (root < nodes)) & (nodes >= @least@i64)) & (nodes <= 2147483647i64) {
       @sublists@
     }
+  }
+  if found == 0i64 {
+    @in_order@
+  }
+}
+";
+
+const ORDER_IN: &str = "
+proc @order_in@(nodes: i64, links: read i32, cell: i64, rows: owned i64, count: out i64, back: out i64) {
+  var found: i64 = 0i64
+  back = -1i64
+  let first: i64 = 0i64
+  let root: i64 = cell
+  if nodes >= @least@i64 {
+    @sublists@
   }
   if found == 0i64 {
     @in_order@
