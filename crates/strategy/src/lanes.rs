@@ -13,6 +13,8 @@
 //! A lane is as wide as the widest component of the state, and a vector 64 bytes, whatever the processor has: the numbers
 //! belong to the strategy. Several accumulators keep the processor's arithmetic busy while earlier sums are on their way.
 
+mod masked_rest;
+
 use crate::cost::{is_for_lanes, is_scalars};
 use crate::operator::Operator;
 use crate::reductions::Reduction;
@@ -130,7 +132,10 @@ impl Chooser {
         shape: Shape,
     ) -> Typed<Atom> {
         if let (Sizes::Own, Some(start)) = (shape.sizes, start) {
-            return self.on_lanes_if_long(reduction, start, array, &shape);
+            return match shape.masks(reduction) {
+                true => self.with_masked_rest(reduction, start, array, &shape),
+                false => self.on_lanes_if_long(reduction, start, array, &shape),
+            };
         }
         let (span, operator) = (reduction.span, &shape.operator);
         let identity = self.identity(operator, span)?;
