@@ -49,7 +49,7 @@ use pieces::Cut;
 const LONG: i64 = 1 << 16;
 
 /// What could be long instead.
-const LENGTHS: [i64; 4] = [LONG, 1 << 13, 1 << 19, 1 << 22];
+pub(crate) const LENGTHS: [i64; 4] = [LONG, 1 << 13, 1 << 19, 1 << 22];
 
 /// The program in which entry points do so, and what was decided.
 pub(crate) fn shared(mut program: Program, machine: Machine, tactics: &Tactics) -> (Program, Shared) {
