@@ -8,7 +8,8 @@
 //! ```
 //!
 //! Arrays that each have a size of their own are often short. A loop over what is left over of them ends each time somewhere else, which a processor
-//! foresees badly, and each of its steps waits for the one before; a masked row is neither. It comes first, so that it also fills the lanes.
+//! foresees badly, and each of its steps waits for the one before; a masked row is neither. It comes first, so that it also fills the lanes. Empty arrays, of which
+//! there may be many beside few others, are given no lanes.
 
 use super::Shape;
 use crate::Chooser;
@@ -42,6 +43,8 @@ impl Chooser {
     ) -> Typed<Atom> {
         let (span, operator) = (reduction.span, &shape.operator);
         let n = self.builder.length(array, span)?;
+        let is_empty = self.arithmetic(BinOp::Eq, n.clone(), int(0), "is_empty", span)?;
+        self.builder.enter();
         let count = self.arithmetic(BinOp::Div, n, int(shape.lanes), "rows", span)?;
         let whole = self.arithmetic(BinOp::Mul, count, int(shape.lanes), "whole", span)?;
         let (head, rest) = self.cut(array, &whole, span)?;
@@ -49,7 +52,15 @@ impl Chooser {
         let rows = self.bind(view(Prim::Split, vec![int(shape.lanes), head]), "rows", span)?;
         let lanes = self.rows_to_lanes(reduction, lanes, &rows)?;
         let total = self.total(operator, lanes, shape.lanes, span)?;
-        self.combine_with(operator, start, &total, &Definitions::new(), span)
+        let all = self.combine_with(operator, start, &total, &Definitions::new(), span)?;
+        let otherwise = self.builder.leave(Vec::new(), vec![all]);
+        let either = Exp::If {
+            condition: is_empty,
+            then: only(start.clone()),
+            otherwise,
+            result: ResultType::one(reduction.state.clone()),
+        };
+        self.bind(either, "acc", span)
     }
 
     /// Lanes that hold the elements of an array with fewer, and the operator's identity where there is none.
@@ -73,15 +84,10 @@ impl Chooser {
             let first = this.step(reduction, &identity, &x);
             let then = this.builder.leave(Vec::new(), first.iter().cloned().collect());
             first?;
-            let otherwise = Body {
-                stmts: Vec::new(),
-                context: Vec::new(),
-                values: vec![identity],
-            };
             let either = Exp::If {
                 condition: is_there,
                 then,
-                otherwise,
+                otherwise: only(identity),
                 result: ResultType::one(reduction.state.clone()),
             };
             this.bind(either, "lane", span)
@@ -100,5 +106,14 @@ impl Chooser {
             }
             Type::Vector(..) | Type::Array(..) | Type::Data(_) | Type::Node(_) => Ok(int(0)),
         }
+    }
+}
+
+/// A body that gives what is known already.
+fn only(value: Atom) -> Body {
+    Body {
+        stmts: Vec::new(),
+        context: Vec::new(),
+        values: vec![value],
     }
 }
