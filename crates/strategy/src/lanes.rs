@@ -42,6 +42,8 @@ pub(crate) struct Shape {
     lanes: i64,
     accumulators: i64,
     sizes: Sizes,
+    /// Accumulators for an array that turns out to be long.
+    long: i64,
 }
 
 /// What is known of the sizes of the arrays that one reduction reduces in turn.
@@ -100,9 +102,9 @@ impl Chooser {
             accumulators /= 2;
         }
         let (size, _) = self.array_type(array)?;
-        let mut sizes = Sizes::Same;
+        let (mut sizes, long) = (Sizes::Same, accumulators);
         if size.free_vars().any(|var| self.repeated.contains(var)) {
-            (sizes, accumulators) = (Sizes::Own, accumulators.min(1));
+            (sizes, accumulators) = (Sizes::Own, 1);
         }
         if let Some(size) = size.as_constant() {
             if size < 2 * lanes {
@@ -120,6 +122,7 @@ impl Chooser {
             lanes,
             accumulators,
             sizes,
+            long,
         })
     }
 
@@ -133,7 +136,7 @@ impl Chooser {
     ) -> Typed<Atom> {
         if let (Sizes::Own, Some(start)) = (shape.sizes, start) {
             return match shape.masks(reduction) {
-                true => self.with_masked_rest(reduction, start, array, &shape),
+                true => self.own_length_on_lanes(reduction, start, array, &shape),
                 false => self.on_lanes_if_long(reduction, start, array, &shape),
             };
         }

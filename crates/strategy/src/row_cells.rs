@@ -251,8 +251,7 @@ impl Sharer<'_> {
         long: Option<i64>,
         span: Span,
     ) -> Typed<Lambda> {
-        self.builder
-            .enter_signature(&function.context, &function.params);
+        self.builder.enter_signature(&function.context, &function.params);
         let mut made = function.clone();
         let fields = std::mem::take(&mut made.body.values);
         made.body.context = Vec::new();
