@@ -159,9 +159,7 @@ impl Generator {
         };
         let other = match self.rng.below(3) {
             0 => format!("{row} ++ {row}[:length {row} / 2]"),
-            1 => format!(
-                "scatter {row} (map (\\{i} -> {i} * 3 - 5) (iota (length {row}))) (reverse {row})"
-            ),
+            1 => format!("scatter {row} (map (\\{i} -> {i} * 3 - 5) (iota (length {row}))) (reverse {row})"),
             _ => format!("scan (\\_ {i} -> {i}) {row}[0] {row}"),
         };
         let own = Ty::Unknown(Box::new(element.clone()));
