@@ -135,7 +135,7 @@ impl Chooser {
         shape: Shape,
     ) -> Typed<Atom> {
         if let (Sizes::Own, Some(start)) = (shape.sizes, start) {
-            return match shape.masks(reduction) {
+            return match shape.masks(reduction) && self.is_named(array) {
                 true => self.own_length_on_lanes(reduction, start, array, &shape),
                 false => self.on_lanes_if_long(reduction, start, array, &shape),
             };
@@ -163,6 +163,12 @@ impl Chooser {
             Some(rest) => self.fold(reduction, &all, &rest),
             None => Ok(all),
         }
+    }
+
+    /// Whether an array's size is a name alone. The size of what is left over of others is not one that source could say.
+    fn is_named(&self, array: &Atom) -> bool {
+        let size = self.array_type(array).map(|(size, _)| size);
+        size.is_some_and(|size| size.free_vars().any(|var| size == Size::var(var.clone())))
     }
 
     /// The same for arrays of which many are shorter than a vector: for those no lanes are filled and combined.
