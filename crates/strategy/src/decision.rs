@@ -42,8 +42,9 @@ pub enum Choice {
     LongRows(i64),
     /// Rows with more elements than this are cut into pieces of so many; each piece and each other row is one thread's.
     Pieces(i64),
-    /// Threads share its rows; each puts those it makes in cells, and afterwards they are put one behind the other.
-    SharedRows,
+    /// Threads share its rows; each puts those it makes in cells, and afterwards they are put one behind the other. Rows made of more than so many
+    /// elements are made by all threads then.
+    SharedRows(Option<i64>),
     /// It is a function of its own for the operations inside it.
     Cloned,
 }
@@ -78,10 +79,19 @@ impl fmt::Display for Choice {
                 f,
                 "cuts rows of more than {size} elements into pieces of so many; threads share these and the other rows"
             ),
-            Choice::SharedRows => write!(
-                f,
-                "has its rows made by all threads, each in a cell, and then put one behind the other"
-            ),
+            Choice::SharedRows(long) => {
+                write!(
+                    f,
+                    "has its rows made by all threads, each in a cell, and then put one behind the other"
+                )?;
+                match long {
+                    Some(size) => write!(
+                        f,
+                        "; rows of more than {size} elements are made by all threads in turn"
+                    ),
+                    None => Ok(()),
+                }
+            }
             Choice::Cloned => write!(f, "has a copy for the level it is called at"),
         }
     }

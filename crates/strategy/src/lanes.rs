@@ -13,6 +13,8 @@
 //! A lane is as wide as the widest component of the state, and a vector 64 bytes, whatever the processor has: the numbers
 //! belong to the strategy. Several accumulators keep the processor's arithmetic busy while earlier sums are on their way.
 
+mod masked_rest;
+
 use crate::cost::{is_for_lanes, is_scalars};
 use crate::operator::Operator;
 use crate::reductions::Reduction;
@@ -40,6 +42,8 @@ pub(crate) struct Shape {
     lanes: i64,
     accumulators: i64,
     sizes: Sizes,
+    /// Accumulators for an array that turns out to be long.
+    long: i64,
 }
 
 /// What is known of the sizes of the arrays that one reduction reduces in turn.
@@ -98,9 +102,9 @@ impl Chooser {
             accumulators /= 2;
         }
         let (size, _) = self.array_type(array)?;
-        let mut sizes = Sizes::Same;
+        let (mut sizes, long) = (Sizes::Same, accumulators);
         if size.free_vars().any(|var| self.repeated.contains(var)) {
-            (sizes, accumulators) = (Sizes::Own, accumulators.min(1));
+            (sizes, accumulators) = (Sizes::Own, 1);
         }
         if let Some(size) = size.as_constant() {
             if size < 2 * lanes {
@@ -118,6 +122,7 @@ impl Chooser {
             lanes,
             accumulators,
             sizes,
+            long,
         })
     }
 
@@ -130,7 +135,10 @@ impl Chooser {
         shape: Shape,
     ) -> Typed<Atom> {
         if let (Sizes::Own, Some(start)) = (shape.sizes, start) {
-            return self.on_lanes_if_long(reduction, start, array, &shape);
+            return match shape.masks(reduction) && self.is_named(array) {
+                true => self.own_length_on_lanes(reduction, start, array, &shape),
+                false => self.on_lanes_if_long(reduction, start, array, &shape),
+            };
         }
         let (span, operator) = (reduction.span, &shape.operator);
         let identity = self.identity(operator, span)?;
@@ -155,6 +163,12 @@ impl Chooser {
             Some(rest) => self.fold(reduction, &all, &rest),
             None => Ok(all),
         }
+    }
+
+    /// Whether an array's size is a name alone. The size of what is left over of others is not one that source could say.
+    fn is_named(&self, array: &Atom) -> bool {
+        let size = self.array_type(array).map(|(size, _)| size);
+        size.is_some_and(|size| size.free_vars().any(|var| size == Size::var(var.clone())))
     }
 
     /// The same for arrays of which many are shorter than a vector: for those no lanes are filled and combined.

@@ -135,7 +135,7 @@ pub fn choose_with(
     without: Without,
     tactics: &Tactics,
 ) -> Result<Chosen, Box<Diagnostic>> {
-    let (program, row_cells) = row_cells::shared(program, machine);
+    let (program, row_cells) = row_cells::shared(program, machine, tactics);
     let program = recursion::in_order(program);
     let (program, shared) = long_rows::shared(program, machine, tactics);
     let fusion = match without.has(&fusion::PASS) {
@@ -150,7 +150,8 @@ pub fn choose_with(
         (pass.run)(program, &mut Log::default())
     });
     let (mut decisions, mut asked) = (shared.decisions, shared.asked);
-    decisions.extend(row_cells);
+    decisions.extend(row_cells.decisions);
+    asked.extend(row_cells.asked);
     decisions.extend(chosen.decisions);
     asked.extend(chosen.asked);
     Ok(Chosen {

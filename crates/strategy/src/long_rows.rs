@@ -7,7 +7,7 @@
 //!   in y) xss                          =>  let longest = reduce max 0 (map (\end begin -> end - begin) (drop 1 offsets) (take n offsets))
 //!                                          let ys: [n]f32 = if longest > 65536
 //!                                            then
-//!                                              let {c} long: [c](i64, i64) = filter (\p -> p.1 > 65536) (map (\{k} row i -> (i, k)) xss (iota n))
+//!                                              let {c} long: [c](i64, i64) = filter (\p -> p.1 > 65536) (map (\i end begin -> (i, end - begin)) (iota n) …)
 //!                                              in loop (acc = short) for j < c do
 //!                                                let i = long[j].0
 //!                                                let y = reduce (+) 0.0 xss[i]
@@ -33,7 +33,6 @@ use crate::tactics::{Asked, Question, Tactics, Topic};
 use crate::write::int;
 use almach_base::Span;
 use almach_core::build::{Builder, op as plain_op};
-use almach_core::check::Rule;
 use almach_core::typing::{TypeError, Typed};
 use almach_core::visit::{Substitution, Walk, WalkMut, fresh_lambda, walk_exp, walk_exp_mut};
 use almach_core::{
@@ -49,7 +48,7 @@ use pieces::Cut;
 const LONG: i64 = 1 << 16;
 
 /// What could be long instead.
-const LENGTHS: [i64; 4] = [LONG, 1 << 13, 1 << 19, 1 << 22];
+pub(crate) const LENGTHS: [i64; 4] = [LONG, 1 << 13, 1 << 19, 1 << 22];
 
 /// The program in which entry points do so, and what was decided.
 pub(crate) fn shared(mut program: Program, machine: Machine, tactics: &Tactics) -> (Program, Shared) {
@@ -200,13 +199,16 @@ impl Sharer<'_> {
         let short = self.short(over, element)?;
         let short = plain_op(Prim::Map, vec![short], over.op.args.clone());
         let short = self.bind(short, "short", span)?;
-        let lengths = self.lengths(over, count)?;
+        let bounds = self.bounds(over, count)?;
+        let length = self.operator(BinOp::Sub, ["end", "begin"], span)?;
+        let lengths = plain_op(Prim::Map, vec![length], bounds.to_vec());
+        let lengths = self.bind(lengths, "lengths", span)?;
         let larger = self.operator(BinOp::Max, ["a", "b"], span)?;
         let longest = plain_op(Prim::Reduce, vec![larger], vec![int(0), lengths]);
         let longest = self.bind(longest, "longest", span)?;
         let some = self.bind(Exp::Binary(BinOp::Gt, longest, int(self.long)), "some", span)?;
         self.builder.enter();
-        let all = self.long_ones(over, count, short.clone());
+        let all = self.long_ones(over, count, bounds, short.clone());
         let all = all.and_then(|all| self.bind(all, "all", span));
         let then = self.builder.leave(Vec::new(), all.clone().into_iter().collect());
         all?;
@@ -224,12 +226,18 @@ impl Sharer<'_> {
     }
 
     /// The results of short rows, with those of long ones in their places.
-    fn long_ones(&mut self, over: &OverRows<'_>, count: &Size, short: Atom) -> Typed<Exp> {
+    fn long_ones(
+        &mut self,
+        over: &OverRows<'_>,
+        count: &Size,
+        [ends, begins]: [Atom; 2],
+        short: Atom,
+    ) -> Typed<Exp> {
         let span = over.span;
         let count = self.builder.size_atom(count, span)?;
         let numbers = self.bind(plain_op(Prim::Iota, vec![], vec![count]), "numbers", span)?;
         let numbered = self.numbered(over)?;
-        let numbered = plain_op(Prim::Map, vec![numbered], vec![over.rows.clone(), numbers]);
+        let numbered = plain_op(Prim::Map, vec![numbered], vec![numbers, ends, begins]);
         let numbered = self.bind(numbered, "numbered", span)?;
         let long = plain_op(Prim::Filter, vec![self.is_long(span)?], vec![numbered]);
         let long = self.bind(long, "long", span)?;
@@ -269,9 +277,9 @@ impl Sharer<'_> {
         })
     }
 
-    /// `map (\begin end -> end - begin) (take n offsets) (drop 1 offsets)`, where the offsets are those of the rows. A reduction computes
-    /// this by itself, which it does not with functions of rows.
-    fn lengths(&mut self, over: &OverRows<'_>, count: &Size) -> Typed<Atom> {
+    /// Where rows end and begin, in all elements: `drop 1 offsets` and `take n offsets`. What computes lengths of these is computed where they are needed,
+    /// which functions of rows are not.
+    fn bounds(&mut self, over: &OverRows<'_>, count: &Size) -> Typed<[Atom; 2]> {
         let span = over.span;
         let offsets = plain_op(Prim::Segments, vec![], vec![over.rows.clone()]);
         let offsets = self.bind(offsets, "offsets", span)?;
@@ -279,36 +287,24 @@ impl Sharer<'_> {
         let begins = plain_op(Prim::Take, vec![], vec![count, offsets.clone()]);
         let begins = self.bind(begins, "begins", span)?;
         let ends = self.bind(plain_op(Prim::Drop, vec![], vec![int(1), offsets]), "ends", span)?;
-        let length = self.operator(BinOp::Sub, ["end", "begin"], span)?;
-        let lengths = plain_op(Prim::Map, vec![length], vec![ends, begins]);
-        self.bind(lengths, "lengths", span)
+        Ok([ends, begins])
     }
 
-    /// `\{k} row i -> (i, k)`: the numbers of rows, and how long they are.
+    /// `\i end begin -> (i, end - begin)`: the numbers of rows, and how long they are.
     fn numbered(&mut self, over: &OverRows<'_>) -> Typed<Lambda> {
-        let (length, row) = self.row(over)?;
-        let number = self.builder.param("i", Type::I64);
-        let both = [&number.var, &length].map(|var| Atom::Var(var.clone()));
+        let params = ["i", "end", "begin"].map(|name| self.builder.param(name, Type::I64));
+        let [number, end, begin] = params.each_ref().map(|param| Atom::Var(param.var.clone()));
         let body = self.builder.body(|builder| {
-            let both = builder.bind(Exp::Tuple(both.into()), "both", over.span)?;
+            let length = builder.bind(Exp::Binary(BinOp::Sub, end, begin), "length", over.span)?;
+            let both = builder.bind(Exp::Tuple(vec![number, length]), "both", over.span)?;
             Ok::<_, TypeError>((Vec::new(), vec![both]))
         })?;
         Ok(Lambda {
-            context: vec![length],
-            params: vec![row, number],
+            context: Vec::new(),
+            params: params.into(),
             result: ResultType::one(Type::Tuple(vec![Type::I64, Type::I64])),
             body,
         })
-    }
-
-    /// A parameter for a row, and the name for how long it is.
-    fn row(&mut self, over: &OverRows<'_>) -> Typed<(Var, Param)> {
-        let Type::Array(_, element) = self.builder.type_of(over.rows)? else {
-            return Err(TypeError::new(Rule::Arity, "rows that are no array"));
-        };
-        let length = self.builder.size_var("length");
-        let row = element.open(&mut || length.clone());
-        Ok((length, self.builder.param("row", row)))
     }
 
     /// `\a b -> a op b` of numbers.

@@ -87,7 +87,8 @@ impl Generator {
         let (level, around) = self.level_of_collective();
         let chunk = self.large_chunk();
         let node = match self.rng.below(18) {
-            12..18 => return self.map_of_loops(array, element),
+            12..17 => return self.map_of_loops(array, element),
+            17 => return (self.large_rows(array, element), element.clone()),
             0 | 1 => {
                 let test = self.inside(around, |this| this.cell(&name, element, &BOOL));
                 node!(own; format!("filter{level}{chunk} (\\{name} -> "), test, format!(") {array}"))
@@ -145,6 +146,25 @@ impl Generator {
             }
         };
         (node, element.clone())
+    }
+
+    /// The array cut into rows of which one may be long, each made otherwise by one of two branches.
+    fn large_rows(&mut self, array: &str, element: &Ty) -> Node {
+        let (row, x, i) = (self.fresh(), self.fresh(), self.fresh());
+        let test = self.cell(&x, element, &BOOL);
+        let offsets = match self.rng.below(3) {
+            0 => format!("[0, 0, length {array}, length {array}]"),
+            1 => format!("[0, length {array} / 3, length {array} / 3, length {array}]"),
+            _ => format!("[0, 1, length {array}, length {array}]"),
+        };
+        let other = match self.rng.below(3) {
+            0 => format!("{row} ++ {row}[:length {row} / 2]"),
+            1 => format!("scatter {row} (map (\\{i} -> {i} * 3 - 5) (iota (length {row}))) (reverse {row})"),
+            _ => format!("scan (\\_ {i} -> {i}) {row}[0] {row}"),
+        };
+        let own = Ty::Unknown(Box::new(element.clone()));
+        node!(own; format!("flatten (map (\\{row} -> if length {row} % 2 == 0 then filter (\\{x} -> "), test,
+              format!(") {row} else {other}) (unflatten {offsets} {array}))"))
     }
 
     fn large_chunk(&mut self) -> String {
