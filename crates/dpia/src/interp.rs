@@ -119,7 +119,7 @@ impl<'p> Env<'p> {
     }
 
     pub(crate) fn size(&self, nat: &Nat) -> Run<i64> {
-        let value = nat.eval(&|name: &Name| match self.find(name) {
+        let value = nat.eval_saturating(&|name: &Name| match self.find(name) {
             Some(Bound::Nat(value)) => Some(*value),
             _ => None,
         });

@@ -524,7 +524,7 @@ impl<'a> Machine<'a> {
     }
 
     fn index(&self, index: &Index, frame: &Frame) -> Run<i64> {
-        let value = index.eval(&|name: &Name| match frame.get(name) {
+        let value = index.eval_saturating(&|name: &Name| match frame.get(name) {
             Some(Slot::Scalar(Some(Scalar::I64(value)))) => Some(*value),
             _ => None,
         });

@@ -505,6 +505,12 @@ impl<V: Ord + Clone> Poly<V> {
         i64::try_from(self.eval_wide(env)?).ok()
     }
 
+    /// The same, where what does not fit stays at the largest or the least number.
+    pub fn eval_saturating(&self, env: &impl Fn(&V) -> Option<i64>) -> Option<i64> {
+        let value = self.eval_wide(env)?;
+        Some(i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX }))
+    }
+
     pub(crate) fn eval_wide(&self, env: &impl Fn(&V) -> Option<i64>) -> Option<i128> {
         let mut sum: i128 = 0;
         for (monomial, coefficient) in &self.terms {

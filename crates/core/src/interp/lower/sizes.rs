@@ -168,12 +168,13 @@ fn find_inside(element: &Type, var: &Var, path: &mut Vec<PathStep>) -> bool {
     }
 }
 
+/// Sizes that are too large stay at the largest number: one that wrapped could be that of an array which is there.
 fn plus(left: u64, right: u64) -> u64 {
-    left.wrapping_add(right)
+    (left as i64).saturating_add(right as i64) as u64
 }
 
 fn times(left: u64, right: u64) -> u64 {
-    left.wrapping_mul(right)
+    (left as i64).saturating_mul(right as i64) as u64
 }
 
 /// Floor division. A zero divisor has no size that anybody could ask for: the operation that made it has failed.
