@@ -308,6 +308,7 @@ def rec total (t: Tree): i32 = case t of | Leaf x -> x | Node l r -> total l + t
 entry tree (t: Tree): i32 = total t
 entry loops [n] (xs: [n]i64): [n][?]i64 = map (\\x -> loop (ys = [x]) for i < x do ys ++ [i]) xs
 entry passes [n] (xss: [n][?]i64): [n][?]i64 = map (\\xs -> let ys = filter (> 2) xs in scan (+) 0 (concat ys ys)) xss
+entry views [n] (xss: [n][?]i64): [n][?]i64 = map (\\xs -> map (* 2) (concat xs (reverse xs))) xss
 ";
     folder.write("rows.alm", program.as_bytes());
     let said = output(&folder, &["explain", "rows.alm"]);
@@ -315,7 +316,7 @@ entry passes [n] (xss: [n][?]i64): [n][?]i64 = map (\\xs -> let ys = filter (> 2
     assert!(!said.contains("`total` stays a recursion"), "{said}");
     assert_eq!(
         said.matches("has its rows made by all threads").count(),
-        1,
+        2,
         "{said}"
     );
     assert_eq!(said.matches("`map` runs in order").count(), 1, "{said}");

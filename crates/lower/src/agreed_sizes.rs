@@ -17,7 +17,7 @@ use crate::moves::moves;
 use crate::rename::binders;
 use almach_base::Name;
 use almach_imp::{Expr, Index, LoopMode, Proc, Stmt, Touched};
-use almach_value::{BinOp, Scalar};
+use almach_value::BinOp;
 use std::collections::HashSet;
 
 pub(crate) fn agreed_sizes(proc: &mut Proc) {
@@ -83,20 +83,11 @@ fn agreement(stmt: &Stmt) -> Option<(Index, Index)> {
     else {
         return None;
     };
-    let (left, right) = (number(left)?, number(right)?);
+    let (left, right) = (left.as_index()?, right.as_index()?);
     let is_name = |index: &Index| index.as_var().is_some();
     match (is_name(&left), is_name(&right)) {
         (true, false) => Some((left, right)),
         (false, true) => Some((right, left)),
-        _ => None,
-    }
-}
-
-fn number(expr: &Expr) -> Option<Index> {
-    match expr {
-        Expr::Const(Scalar::I64(value)) => Some(Index::constant(*value)),
-        Expr::Var(name) => Some(Index::var(name.clone())),
-        Expr::Index(index) => Some(index.clone()),
         _ => None,
     }
 }

@@ -204,7 +204,7 @@ impl Generator<'_> {
                 );
             }
             (BinOp::Lt, Expr::Var(name), bound) if self.is_constant_i64(name) => {
-                if let Some(bound) = index_of(bound) {
+                if let Some(bound) = bound.as_index() {
                     let lower = self.ranges.range(name).lower.clone();
                     let upper = Some(bound - Index::one());
                     self.ranges.set(name.clone(), Range { lower, upper });
@@ -222,15 +222,6 @@ impl Generator<'_> {
     }
 }
 
-fn index_of(expr: &Expr) -> Option<Index> {
-    match expr {
-        Expr::Index(index) => Some(index.clone()),
-        Expr::Const(Scalar::I64(value)) => Some(Index::constant(*value)),
-        Expr::Var(name) => Some(Index::var(name.clone())),
-        _ => None,
-    }
-}
-
 /// The one value of an index for which statements do more than to compute scalars of their own.
 fn kept_iteration(index: &Name, stmts: &[Stmt]) -> Option<Index> {
     let touched = Touched::of(stmts);
@@ -243,8 +234,8 @@ fn kept_iteration(index: &Name, stmts: &[Stmt]) -> Option<Index> {
                 condition: Expr::Binary(BinOp::Eq, left, right),
                 otherwise,
                 ..
-            } if otherwise.is_empty() && index_of(left)?.as_var() == Some(index) => {
-                let at = index_of(right)?;
+            } if otherwise.is_empty() && left.as_index()?.as_var() == Some(index) => {
+                let at = right.as_index()?;
                 let inside = at
                     .free_vars()
                     .any(|name| name == index || touched.bound.contains_key(name));
