@@ -261,6 +261,12 @@ pub enum Transfer {
     Fresh { buffer: Name },
     /// The host uses cells of a buffer from here on.
     Fetch { buffer: Name, access: Access },
+    /// The host uses one cell of a column, before the next kernel starts. Where there is no such cell it does not.
+    Cell {
+        column: Name,
+        index: Index,
+        access: Access,
+    },
     /// The kernels that follow copy so many cells to a buffer: for accounts only.
     Copied { buffer: Name, count: Index },
 }
@@ -569,9 +575,11 @@ impl Stmt {
             | Stmt::Alloc { size: index, .. }
             | Stmt::Shrink { size: index, .. }
             | Stmt::For { count: index, .. }
-            | Stmt::Transfer(Transfer::Attach { size: index, .. } | Transfer::Copied { count: index, .. }) => {
-                visit(index)
-            }
+            | Stmt::Transfer(
+                Transfer::Attach { size: index, .. }
+                | Transfer::Copied { count: index, .. }
+                | Transfer::Cell { index, .. },
+            ) => visit(index),
             Stmt::Copy {
                 to_index,
                 from_index,
