@@ -148,6 +148,7 @@ static int prepare_rows(struct NAME_ctx *ctx, const struct argument *argument, d
 
 /* The host uses rows: they come back from the device. */
 static SOMETIMES int fetch_rows(struct NAME_ctx *ctx, int column, enum passing passing) {
+  if (ctx->device == NULL) return 0;
   struct mirror *const mirror = &ctx->device->mirrors[column];
   if (catch_up(ctx, column) != 0) return 1;
   if (mirror->room != 0) {
@@ -160,6 +161,7 @@ static SOMETIMES int fetch_rows(struct NAME_ctx *ctx, int column, enum passing p
 
 /* The host uses one row, where there is such a row. */
 static SOMETIMES int fetch_row(struct NAME_ctx *ctx, int column, int64_t row, enum passing passing) {
+  if (ctx->device == NULL) return 0;
   struct mirror *const mirror = &ctx->device->mirrors[column];
   if (catch_up(ctx, column) != 0) return 1;
   if (row < 0 || row >= known_rows(mirror)) return 0;
