@@ -25,7 +25,7 @@
 //! - A *store* is memory of the whole call that only grows: rows of columns, reserved in runs. A column is used like a buffer;
 //!   its name holds a `$`, which no other name does.
 //! - A *kernel* runs on a device with memory of its own; what it needs is sent there. The host says `fetch` before it uses
-//!   cells that kernels may have written.
+//!   cells that kernels may have written: of a buffer, of a column, or single ones of a column.
 //! - A failed check ends the call with the error of its site; what was allocated is freed on the way out.
 
 use almach_base::{Code, Name, Span};
