@@ -19,12 +19,14 @@ use crate::KernelCode;
 use crate::helpers::{Helper, Helpers};
 use crate::index::{Arithmetic, integer};
 use crate::kernel_copies::COPIED;
+use crate::kernel_rows::{self, Columns};
 use crate::names::Scope;
 use crate::procedure::{Emitter, Known, Region, Repeated, Role};
+use crate::stores::StoreText;
 use crate::tree::{CBinary, CExpr, CFunction, CParam, CStmt, CType, CUnary, Linkage, scalar_c_name};
 use crate::{Target, print};
 use almach_base::{Diagnostic, Name};
-use almach_imp::{Access, Expr, Index, LoopMode, Proc, Stmt, Touched, Transfer, Width};
+use almach_imp::{Access, Expr, Index, LoopMode, Proc, Stmt, Touched, Transfer, Width, is_column};
 use almach_value::{ScalarType, UnOp};
 use group::group;
 use std::collections::{HashMap, HashSet};
@@ -41,6 +43,7 @@ pub struct Kernels {
     scope: Option<Scope>,
     /// The most scalars that one kernel gives.
     results: usize,
+    pub columns: Columns,
 }
 
 /// Where code runs that is printed.
@@ -145,7 +148,10 @@ impl Emitter<'_> {
             arguments.push(self.scalar_argument(name, out)?);
         }
         for (name, access) in &border.cells {
-            arguments.push(self.cells_argument(name, *access)?);
+            arguments.push(match is_column(name) {
+                true => self.rows_argument(name, *access, body)?,
+                false => self.cells_argument(name, *access)?,
+            });
         }
         let count = arguments.len();
         let arguments = match count {
@@ -238,6 +244,18 @@ impl Emitter<'_> {
                 Ok(())
             }
             Transfer::Copied { buffer, count } => self.count_kernel(buffer, count, out),
+            Transfer::Fetch { buffer, access } if is_column(buffer) => {
+                let fetch = self.fetch_rows(buffer, *access)?;
+                self.or_fail(fetch, out)
+            }
+            Transfer::Cell {
+                column,
+                index,
+                access,
+            } => {
+                let fetch = self.fetch_row(column, index, *access)?;
+                self.or_fail(fetch, out)
+            }
             Transfer::Fetch { buffer, access } => {
                 let cells = cells(self, buffer)?;
                 let passing = CExpr::name(passing(*access));
@@ -561,7 +579,7 @@ impl Emitter<'_> {
     }
 }
 
-fn passing(access: Access) -> &'static str {
+pub fn passing(access: Access) -> &'static str {
     match access {
         Access::Read => "READS",
         Access::Write => "WRITES",
@@ -579,6 +597,9 @@ const CUDA: [&str; 2] = [
     include_str!("device/cuda_driver.c"),
 ];
 
+const OPENCL_ROWS: &str = include_str!("device/opencl_rows.c");
+const CUDA_ROWS: &str = include_str!("device/cuda_rows.c");
+
 /// Work-items of a group where nothing says how many.
 const GROUP: usize = 256;
 
@@ -595,6 +616,19 @@ impl Kernels {
 
     pub fn is_empty(&self) -> bool {
         self.functions.is_empty()
+    }
+
+    /// What moves the rows of columns.
+    pub fn rows<'s>(
+        &self,
+        target: Target,
+        stores: impl Iterator<Item = &'s StoreText> + Clone,
+    ) -> Option<String> {
+        let parts = match target {
+            Target::Cuda => CUDA_ROWS,
+            Target::C | Target::OpenMp | Target::OpenCl => OPENCL_ROWS,
+        };
+        Some([parts, &self.columns.text(stores)?].concat())
     }
 
     fn counts_copies(&self) -> bool {
@@ -639,8 +673,12 @@ impl Kernels {
             "/* The kernels. */\nstatic const char *const kernel_source[] = {{\n{lines}}};\n\n\
              static const char *const kernel_names[] = {{\n{names}}};\n\n"
         );
+        let columns = match self.columns.count() {
+            0 => String::new(),
+            columns => format!(", COLUMNS = {columns}"),
+        };
         let constants = format!(
-            "enum {{ KERNELS = {}, GROUP = {GROUP} }};\n\n",
+            "enum {{ KERNELS = {}, GROUP = {GROUP}{columns} }};\n\n",
             self.functions.len()
         );
         let wanted = WANTED_DEVICE;
@@ -654,6 +692,7 @@ impl Kernels {
             .replace("COPIED\n", field)
             .replace("COLLECT\n", collect)
             .replace("FORGOTTEN\n", forget);
+        let blocks = kernel_rows::filled(blocks, &self.columns);
         [
             &constants,
             types,

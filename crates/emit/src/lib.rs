@@ -15,6 +15,7 @@ mod idle;
 mod index;
 mod kernel_copies;
 mod kernel_helpers;
+mod kernel_rows;
 mod loops;
 mod names;
 mod powers;
@@ -267,7 +268,9 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
         stores: !unit.stores.is_empty(),
         kernels: (!kernels.is_empty()).then_some(&kernels),
     };
-    let store_texts = stores::texts(&unit, &helpers, options.target);
+    let mut store_texts = stores::texts(&unit, &helpers, options.target);
+    let rows = kernels.rows(options.target, unit.stores.values());
+    store_texts.extend(rows.map(|text| text.replace("NAME", &name)));
     let runtime_kernels = runtime.kernel_source();
     let source = source(&runtime, &store_texts, &helpers, &parts, &early, &exports);
     Ok(CSource {

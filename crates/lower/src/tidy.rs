@@ -84,6 +84,10 @@ impl Reads {
             Stmt::Transfer(Transfer::Fetch { buffer, .. } | Transfer::Fresh { buffer }) => {
                 self.insert(buffer)
             }
+            Stmt::Transfer(Transfer::Cell { column, index, .. }) => {
+                self.insert(column);
+                self.index(index);
+            }
             Stmt::Alloc { size, .. } | Stmt::Shrink { size, .. } => self.index(size),
             Stmt::Reserve { count, .. } => self.index(count),
             Stmt::Borrow {

@@ -13,6 +13,7 @@ struct argument {
   size_t size; /* of the scalar, or of one cell */
   enum passing passing;
   bool part;
+MIRRORED
 };
 
 static inline SOMETIMES struct argument scalar(const void *value, size_t size) {
@@ -39,6 +40,7 @@ struct block {
   device_memory memory;
 };
 
+ROW_TYPES
 /* What kernels tell the host: where the least iteration failed, and scalars. `state`: the launch in which one did, and its site. */
 struct mailbox {
   int32_t lock, unused;
@@ -67,6 +69,7 @@ struct device {
   int32_t launch;
   bool pending; /* a kernel ran since the mailbox was looked at */
 COPIED
+MIRRORS
 };
 
 /* Notes that a call failed, for a reason that is not in the program. */
@@ -364,6 +367,7 @@ static int launch(
     }
     device_memory memory = 0;
     int64_t from = 0;
+PREPARE_ROWS
     if (prepare(ctx, &arguments[i], &memory, &from) != 0) return 1;
     add_argument(&start, &memory, sizeof memory);
     if (arguments[i].part) add_argument(&start, &from, sizeof from);
@@ -377,11 +381,13 @@ static int launch(
   return 0;
 }
 
+FORGET_ROWS
 /* The end of a call: arguments and results are the caller's. */
 static int end_call(struct NAME_ctx *ctx) {
   struct device *const device = ctx->device;
   if (device == NULL) return ctx->failure.site != 0;
   const int failed = ctx->failure.site < 0 ? 1 : collect(ctx);
   while (device->count > 0) remove_block(device, &device->blocks[device->count - 1]);
+END_OF_ROWS
   return failed;
 }

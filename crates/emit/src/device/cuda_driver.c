@@ -36,6 +36,7 @@ static int driver_load(struct NAME_ctx *ctx, struct driver *driver) {
     {driver->library, "cuMemcpyHtoD_v2", &driver->send},
     {driver->library, "cuMemcpyDtoH_v2", &driver->receive},
     {driver->library, "cuMemsetD32Async", &driver->fill},
+    {driver->library, "cuMemcpyDtoD_v2", &driver->copy},
     {driver->library, "cuLaunchKernel", &driver->start},
     {driver->library, "cuEventCreate", &driver->create_event},
     {driver->library, "cuEventRecord", &driver->record_event},

@@ -30,6 +30,8 @@ static int driver_load(struct NAME_ctx *ctx, struct driver *driver) {
     {"clReleaseMemObject", &driver->release_memory},
     {"clEnqueueReadBuffer", &driver->read},
     {"clEnqueueWriteBuffer", &driver->write},
+    {"clEnqueueCopyBuffer", &driver->copy},
+    {"clEnqueueFillBuffer", &driver->fill},
     {"clFinish", &driver->finish},
     {"clWaitForEvents", &driver->wait_for_events},
     {"clGetEventProfilingInfo", &driver->get_profile},
