@@ -36,11 +36,14 @@ mod fresh;
 mod grids;
 mod groups;
 mod inline;
+mod inside;
+mod rounds;
 mod split;
 mod strips;
 mod substitute;
 mod tasks;
 mod tiles;
+mod together;
 mod varying;
 mod why;
 

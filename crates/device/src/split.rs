@@ -7,9 +7,10 @@ use crate::fresh::Fresh;
 use crate::grids;
 use crate::groups::{self, grouped};
 use crate::inline::inline;
+use crate::rounds;
 use crate::strips::in_strips;
 use crate::tasks::{Task, allocated, is_taskable, private_buffers};
-use crate::tiles::{Types, tiled};
+use crate::tiles::{Loop, Tiled, Types, tiled};
 use crate::varying;
 use crate::why::{Why, has_threads, why_not};
 use crate::{Place, Placement, Unit, call_on_host};
@@ -180,33 +181,49 @@ impl<'a> Splitter<'a> {
             return;
         };
         inline(body, self.unit, &mut self.fresh);
-        while grids::is_deep(index, body) && grids::flatten(index, count, body, &mut self.fresh) {
+        rounds::several(body, &mut self.fresh);
+        let mut planes = None;
+        while grids::is_deep(index, body) {
+            let deep = (index.clone(), count.clone(), body.clone());
+            if !grids::flatten(index, count, body, &mut self.fresh) {
+                break;
+            }
+            planes = Some(deep);
             *width = Width::W64;
         }
-        if why_not(body, self.unit).is_none()
-            && let Some(tiled) = tiled(index, count, body, &self.types, &mut self.fresh)
-        {
-            let name = self.kernel_name();
-            self.note(Place::Tiles { kernel: name.clone() });
-            let mut then = tiled.before;
-            then.push(Stmt::Kernel {
-                name,
-                body: vec![tiled.groups],
-            });
-            if tiled.condition == Expr::Const(Scalar::Bool(true)) {
-                out.extend(then);
+        if why_not(body, self.unit).is_none() {
+            let rows = Loop { index, count, body };
+            let planes = planes
+                .as_ref()
+                .map(|(index, count, body)| Loop { index, count, body });
+            if let Some(tiled) = tiled(rows, planes, &self.types, &mut self.fresh) {
+                self.in_tiles(tiled, parallel, stmt, out);
                 return;
             }
-            let mut otherwise = Vec::new();
-            self.in_one(parallel, stmt, &mut otherwise);
-            out.push(Stmt::If {
-                condition: tiled.condition,
-                then,
-                otherwise,
-            });
-            return;
         }
         self.in_one(parallel, stmt, out);
+    }
+
+    /// A kernel of tiles, where they are worth it.
+    fn in_tiles(&mut self, tiled: Tiled, parallel: Stmt, stmt: &Stmt, out: &mut Vec<Stmt>) {
+        let name = self.kernel_name();
+        self.note(Place::Tiles { kernel: name.clone() });
+        let mut then = tiled.before;
+        then.push(Stmt::Kernel {
+            name,
+            body: vec![tiled.groups],
+        });
+        if tiled.condition == Expr::Const(Scalar::Bool(true)) {
+            out.extend(then);
+            return;
+        }
+        let mut otherwise = Vec::new();
+        self.in_one(parallel, stmt, &mut otherwise);
+        out.push(Stmt::If {
+            condition: tiled.condition,
+            then,
+            otherwise,
+        });
     }
 
     /// A parallel loop, one with the loops that are all it does; `stmt` is what the host would do.
@@ -238,7 +255,7 @@ impl<'a> Splitter<'a> {
         }
         groups::in_order(body);
         if why_not(body, self.unit).is_none()
-            && let Some((group, groups, strips)) = in_strips(index, count, body, &mut self.fresh)
+            && let Some((group, groups, strips)) = in_strips(index, count, body, &self.types, &mut self.fresh)
         {
             (*index, *count, *body, *width) = (group, groups, strips, Width::W64);
             let name = self.kernel_name();
