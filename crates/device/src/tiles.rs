@@ -50,7 +50,7 @@ const EACH: i64 = 4;
 const FEW: usize = 24;
 
 /// The same where elements ask for their place, as stencils do, and neighbours read the same cells.
-const FEW_OF_STENCIL: usize = 48;
+const FEW_OF_STENCIL: usize = 80;
 
 /// Fewer rows are no work for tiles of planes.
 const LOW: i64 = 8;
