@@ -89,53 +89,70 @@ impl<'a> Loop<'a> {
 
     fn in_rounds(&self, types: &BTreeMap<Name, ScalarType>, fresh: &mut Fresh) -> Option<Stmt> {
         let touched = Touched::of(self.round);
-        let mut body = Vec::new();
-        let mut back = Vec::new();
+        let (mut body, mut back, mut done) = (Vec::new(), Vec::new(), Vec::new());
+        let mut round = self.round.to_vec();
+        let mut last = Vec::new();
         for name in touched.results() {
-            let before = fresh.name(&format!("{name}_before"));
-            body.push(Stmt::Let {
-                name: before.clone(),
-                ty: *types.get(name)?,
-                value: Expr::Var(name.clone()),
-            });
-            back.push(Stmt::Assign {
-                name: name.clone(),
-                value: Expr::Var(before),
-            });
+            let ty = *types.get(name)?;
+            if self.is_carried(name) {
+                let before = fresh.name(&format!("{name}_before"));
+                body.push(bind(before.clone(), ty, Expr::Var(name.clone())));
+                back.push(assign(name.clone(), Expr::Var(before)));
+            } else {
+                last.push((name, of_a_round(name, ty, &mut round)?));
+            }
         }
         let all = fresh.name("all");
         let mut conditions = Vec::new();
         conjuncts(self.condition, &mut conditions);
         let steps = steps(self.round);
-        let is_counted = |condition: &&Expr| is_count(condition, &steps);
         body.push(Stmt::Var {
             name: all.clone(),
             ty: ScalarType::Bool,
             value: Some(self.condition.clone()),
         });
-        body.extend(with_own_names(self.round, fresh));
-        for round in 1..ROUNDS {
+        body.extend(with_own_names(&round, fresh));
+        for number in 1..ROUNDS {
+            let is_last = number == ROUNDS - 1;
             let asked = conditions.iter().copied();
-            let asked = asked.filter(|condition| round == ROUNDS - 1 || !is_counted(condition));
+            let asked = asked.filter(|condition| is_last || !is_count(condition, &steps));
             let value = asked.fold(Expr::Var(all.clone()), |value, one| {
                 Expr::binary(BinOp::And, value, one.clone())
             });
-            body.push(Stmt::Assign {
-                name: all.clone(),
-                value,
-            });
-            body.extend(with_own_names(self.round, fresh));
+            body.push(assign(all.clone(), value));
+            let copy = with_own_names(&round, fresh);
+            if is_last {
+                for (name, at) in &last {
+                    if let Some(Stmt::Let { name: value, .. }) = copy.get(*at) {
+                        done.push(assign((*name).clone(), Expr::Var(value.clone())));
+                    }
+                }
+            }
+            body.extend(copy);
         }
         back.push(self.one_by_one(fresh));
         body.push(Stmt::If {
             condition: Expr::unary(UnOp::Not, Expr::Var(all)),
             then: back,
-            otherwise: Vec::new(),
+            otherwise: done,
         });
         Some(Stmt::While {
             condition: Expr::Var(self.go.clone()),
             body,
         })
+    }
+
+    /// Whether a round needs what the one before has left in a variable.
+    fn is_carried(&self, name: &Name) -> bool {
+        if Touched::of_expr(self.condition).read.contains(name) {
+            return true;
+        }
+        let first = self
+            .round
+            .iter()
+            .map(|stmt| Touched::of([stmt]))
+            .find(|touched| touched.mentions(name));
+        first.is_some_and(|touched| touched.read.contains(name))
     }
 
     /// The loop as it was.
@@ -155,6 +172,32 @@ impl<'a> Loop<'a> {
             ],
         }
     }
+}
+
+fn bind(name: Name, ty: ScalarType, value: Expr) -> Stmt {
+    Stmt::Let { name, ty, value }
+}
+
+fn assign(name: Name, value: Expr) -> Stmt {
+    Stmt::Assign { name, value }
+}
+
+/// Makes what a round assigns once, before it reads it, a name of that round; where that is bound.
+fn of_a_round(name: &Name, ty: ScalarType, round: &mut [Stmt]) -> Option<usize> {
+    let mut found = None;
+    for (at, stmt) in round.iter_mut().enumerate() {
+        match stmt {
+            Stmt::Assign { name: to, value } if to == name => {
+                if found.is_some() {
+                    return None;
+                }
+                found = Some(at);
+                *stmt = bind(name.clone(), ty, value.clone());
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 /// Arithmetic of a few operations that cannot fail.
