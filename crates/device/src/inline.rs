@@ -160,6 +160,16 @@ pub(crate) fn with_own_names(stmts: &[Stmt], fresh: &mut Fresh) -> Vec<Stmt> {
     copy
 }
 
+/// Puts other buffers in the place of some.
+pub(crate) fn with_buffers(stmts: &mut [Stmt], buffers: HashMap<Name, Name>) {
+    let whole = |(name, other): (Name, Name)| (name, (other, Index::constant(0)));
+    let names = Names {
+        buffers: buffers.into_iter().map(whole).collect(),
+        ..Names::default()
+    };
+    stmts.iter_mut().for_each(|stmt| names.stmt(stmt));
+}
+
 impl Names {
     /// New names for what statements bind and declare.
     fn add_own(&mut self, stmts: &[Stmt], fresh: &mut Fresh) {

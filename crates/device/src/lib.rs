@@ -36,12 +36,15 @@ mod fresh;
 mod grids;
 mod groups;
 mod inline;
+mod inside;
+mod rounds;
 mod rows;
 mod split;
 mod strips;
 mod substitute;
 mod tasks;
 mod tiles;
+mod together;
 mod varying;
 mod why;
 

@@ -7,10 +7,11 @@ use crate::fresh::Fresh;
 use crate::grids;
 use crate::groups::{self, grouped};
 use crate::inline::{inline, open};
+use crate::rounds;
 use crate::rows::reserved_before;
 use crate::strips::in_strips;
 use crate::tasks::{Task, allocated, is_taskable, private_buffers};
-use crate::tiles::{Types, tiled};
+use crate::tiles::{Loop, Tiled, Types, tiled};
 use crate::varying;
 use crate::why::{Why, has_threads, walks, why_not};
 use crate::{Place, Placement, Unit, call_on_host};
@@ -195,11 +196,7 @@ impl<'a> Splitter<'a> {
     fn parallel(&mut self, stmt: &Stmt, out: &mut Vec<Stmt>) {
         let mut parallel = stmt.clone();
         let Stmt::For {
-            index,
-            width,
-            count,
-            body,
-            ..
+            index, count, body, ..
         } = &mut parallel
         else {
             return;
@@ -213,9 +210,6 @@ impl<'a> Splitter<'a> {
             }
             Err(why) => return self.fetched(stmt, why, out),
         };
-        while grids::is_deep(index, body) && grids::flatten(index, count, body, &mut self.fresh) {
-            *width = Width::W64;
-        }
         let (done, noted) = (out.len(), self.placements.len());
         out.extend(before);
         if let Err(why) = self.kernels(parallel, stmt, out) {
@@ -228,38 +222,61 @@ impl<'a> Splitter<'a> {
     /// A parallel loop as a kernel, or as two for different sizes; `stmt` is what the host would do.
     fn kernels(&mut self, mut parallel: Stmt, stmt: &Stmt, out: &mut Vec<Stmt>) -> Result<(), Why> {
         let Stmt::For {
-            index, count, body, ..
+            index,
+            width,
+            count,
+            body,
+            ..
         } = &mut parallel
         else {
             return Ok(());
         };
-        if why_not(body, self.unit).is_none()
-            && let Some(tiled) = tiled(index, count, body, &self.types, &mut self.fresh)
-        {
-            let name = self.kernel_name();
-            self.note(Place::Tiles { kernel: name.clone() });
-            let mut then = tiled.before;
-            then.push(Stmt::Kernel {
-                name,
-                body: vec![tiled.groups],
-            });
-            if tiled.condition == Expr::Const(Scalar::Bool(true)) {
-                out.extend(then);
+        rounds::several(body, &mut self.fresh);
+        let mut planes = None;
+        while grids::is_deep(index, body) {
+            let deep = (index.clone(), count.clone(), body.clone());
+            if !grids::flatten(index, count, body, &mut self.fresh) {
+                break;
+            }
+            planes = Some(deep);
+            *width = Width::W64;
+        }
+        if why_not(body, self.unit).is_none() {
+            let rows = Loop { index, count, body };
+            let planes = planes
+                .as_ref()
+                .map(|(index, count, body)| Loop { index, count, body });
+            if let Some(tiled) = tiled(rows, planes, &self.types, &mut self.fresh) {
+                self.in_tiles(tiled, parallel, stmt, out);
                 return Ok(());
             }
-            let mut otherwise = Vec::new();
-            if let Err(why) = self.in_one(parallel, &mut otherwise) {
-                otherwise.clear();
-                self.fetched(stmt, why, &mut otherwise);
-            }
-            out.push(Stmt::If {
-                condition: tiled.condition,
-                then,
-                otherwise,
-            });
-            return Ok(());
         }
         self.in_one(parallel, out)
+    }
+
+    /// A kernel of tiles, where they are worth it.
+    fn in_tiles(&mut self, tiled: Tiled, parallel: Stmt, stmt: &Stmt, out: &mut Vec<Stmt>) {
+        let name = self.kernel_name();
+        self.note(Place::Tiles { kernel: name.clone() });
+        let mut then = tiled.before;
+        then.push(Stmt::Kernel {
+            name,
+            body: vec![tiled.groups],
+        });
+        if tiled.condition == Expr::Const(Scalar::Bool(true)) {
+            out.extend(then);
+            return;
+        }
+        let mut otherwise = Vec::new();
+        if let Err(why) = self.in_one(parallel, &mut otherwise) {
+            otherwise.clear();
+            self.fetched(stmt, why, &mut otherwise);
+        }
+        out.push(Stmt::If {
+            condition: tiled.condition,
+            then,
+            otherwise,
+        });
     }
 
     /// A parallel loop, one with the loops that are all it does.
@@ -291,7 +308,7 @@ impl<'a> Splitter<'a> {
         }
         groups::in_order(body);
         if why_not(body, self.unit).is_none()
-            && let Some((group, groups, strips)) = in_strips(index, count, body, &mut self.fresh)
+            && let Some((group, groups, strips)) = in_strips(index, count, body, &self.types, &mut self.fresh)
         {
             (*index, *count, *body, *width) = (group, groups, strips, Width::W64);
             let name = self.kernel_name();

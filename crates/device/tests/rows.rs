@@ -46,7 +46,9 @@ proc main(n: i64, xs: read i64, out: out i64) {
 
 #[test]
 fn rows_are_written_by_kernels_and_the_host_gets_single_ones() {
-    becomes(FILLED, expect![[r#"
+    becomes(
+        FILLED,
+        expect![[r#"
         store S(S$tag: u32, S$table: settled i64, S$0: i64)
 
         proc main(n: i64, xs: read i64, out: out i64) {
@@ -76,7 +78,8 @@ fn rows_are_written_by_kernels_and_the_host_gets_single_ones() {
           fetch read S$table[first]
           out = S$0[first + 1] + S$table[first]
         }
-    "#]]);
+    "#]],
+    );
     assert_eq!(result(FILLED, &[5, 6, 7]), Passed::Out(Some(Scalar::I64(7))));
 }
 

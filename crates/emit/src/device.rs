@@ -11,8 +11,9 @@
 //! ```
 //!
 //! Scalars that a kernel of one work-item assigns go through a mailbox, and so do failures: of several work-items' that of the least
-//! iteration stays. Kernels behind one that failed do nothing.
+//! iteration stays. Kernels behind one that failed do nothing ([`failures`]).
 
+mod failures;
 mod group;
 
 use crate::KernelCode;
@@ -28,6 +29,7 @@ use crate::{Target, print};
 use almach_base::{Diagnostic, Name};
 use almach_imp::{Access, Expr, Index, LoopMode, Proc, Stmt, Touched, Transfer, Width, is_column};
 use almach_value::{ScalarType, UnOp};
+pub use failures::behind_failures;
 use group::group;
 use std::collections::{HashMap, HashSet};
 
@@ -56,18 +58,6 @@ pub enum Side {
     },
 }
 
-/// Whether a program has kernels that can fail.
-pub fn kernels_fail(procs: &[&Proc]) -> bool {
-    fn inside(stmts: &[Stmt], in_kernel: bool) -> bool {
-        stmts.iter().any(|stmt| {
-            let in_kernel = in_kernel || matches!(stmt, Stmt::Kernel { .. });
-            in_kernel && matches!(stmt, Stmt::Check { .. })
-                || stmt.blocks().into_iter().any(|block| inside(block, in_kernel))
-        })
-    }
-    procs.iter().any(|proc| inside(&proc.body, false))
-}
-
 /// A buffer's cells in the device's memory. A `bool` is a byte there.
 fn global_pointer(ty: ScalarType, access: Access) -> CType {
     let constant = match access {
@@ -84,15 +74,23 @@ fn kernel_type(ty: ScalarType) -> &'static str {
     }
 }
 
+/// What may have happened before a kernel runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Before {
+    Nothing,
+    Failures,
+}
+
 /// What a kernel gets, in the order of its parameters.
 struct Border {
+    before: Before,
     scalars: Vec<Name>,
     results: Vec<Name>,
     cells: Vec<(Name, Access)>,
 }
 
 impl Border {
-    fn of(body: &[Stmt]) -> Border {
+    fn of(body: &[Stmt], before: Before) -> Border {
         let touched = Touched::of(body);
         let results: Vec<Name> = touched.results().cloned().collect();
         let mut scalars: Vec<Name> = touched.free_scalars().cloned().collect();
@@ -104,6 +102,7 @@ impl Border {
             .collect();
         scalars.extend(others);
         Border {
+            before,
             scalars,
             results,
             cells: touched
@@ -131,7 +130,11 @@ fn lanes(body: &[Stmt]) -> Option<(&Name, Width, &Index, &[Stmt])> {
 impl Emitter<'_> {
     /// Starts a kernel, and takes what it gives.
     pub fn kernel(&mut self, name: &Name, body: &[Stmt], out: &mut Vec<CStmt>) -> Emit<()> {
-        let border = Border::of(body);
+        let before = match self.unit.behind_failures.contains(name) {
+            true => Before::Failures,
+            false => Before::Nothing,
+        };
+        let border = Border::of(body, before);
         let number = self.kernel_function(name, body, &border)?;
         let (items, of_group) = match lanes(body) {
             Some((_, _, count, inner)) => match group(inner) {
@@ -370,20 +373,24 @@ impl Emitter<'_> {
                     self.facts.enter_loop(index, count);
                 }
                 if let Some(group) = group(inner) {
+                    let over =
+                        || CExpr::call("has_failed_before", [CExpr::name("box"), CExpr::name("launch")]);
+                    stmts.extend(border.before.unless(over));
                     self.group_text(&group, &c_index, &mut stmts)?;
                     return Ok(self.kernel_of(c_name, params, stmts));
                 }
                 self.side = Side::Kernel {
                     at: CExpr::name(c_index.clone()),
                 };
-                stmts.extend(self.work_item(&c_index, width, c_count));
+                stmts.extend(work_item(&c_index, width, c_count));
+                stmts.extend(border.before.unless(|| is_over(CExpr::name(&*c_index))));
                 if width == Width::W32 {
                     self.narrow.insert(index.clone());
                 }
                 stmts.extend(self.block(inner)?);
             }
             None => {
-                stmts.extend(self.unless_over(integer(0)));
+                stmts.extend(border.before.unless(|| is_over(integer(0))));
                 stmts.extend(self.block(body)?);
             }
         }
@@ -411,36 +418,6 @@ impl Emitter<'_> {
                 .map(|stmt| stmt.with_goto("failed", &returns))
                 .collect(),
         }
-    }
-
-    /// The number of the work-item, which may be one too many.
-    fn work_item(&mut self, index: &str, width: Width, count: CExpr) -> Vec<CStmt> {
-        let ty = match width {
-            Width::W32 => ScalarType::I32,
-            Width::W64 => ScalarType::I64,
-        };
-        let item = match width {
-            Width::W32 => CExpr::cast(CType::Scalar(ty), CExpr::name("WORK_ITEM")),
-            Width::W64 => CExpr::name("WORK_ITEM"),
-        };
-        let too_many = CExpr::binary(CBinary::GreaterEqual, CExpr::name(index), count);
-        let mut stmts = vec![
-            CStmt::Declare {
-                ty: CType::Scalar(ty).constant(),
-                name: index.to_string(),
-                value: Some(item),
-            },
-            CStmt::when(too_many, vec![CStmt::Return(None)]),
-        ];
-        stmts.extend(self.unless_over(CExpr::name(index)));
-        stmts
-    }
-
-    fn unless_over(&self, at: CExpr) -> Option<CStmt> {
-        self.unit.kernels_fail.then(|| {
-            let over = CExpr::call("is_over", [CExpr::name("box"), CExpr::name("launch"), at]);
-            CStmt::when(over, vec![CStmt::Return(None)])
-        })
     }
 
     fn scalar_param(
@@ -510,7 +487,7 @@ impl Emitter<'_> {
             ty: CType::Scalar(ScalarType::I64).constant(),
             name: from.clone(),
         });
-        let first = CExpr::binary(CBinary::Add, CExpr::name(block), CExpr::name(from));
+        let first = CExpr::call("PART", [CExpr::name(block), CExpr::name(from)]);
         stmts.push(CStmt::Declare {
             ty: pointer,
             name: c_name,
@@ -576,6 +553,41 @@ impl Emitter<'_> {
             }],
         };
         self.for_loop(&copy, out)
+    }
+}
+
+/// The number of the work-item, which may be one too many.
+fn work_item(index: &str, width: Width, count: CExpr) -> Vec<CStmt> {
+    let ty = match width {
+        Width::W32 => ScalarType::I32,
+        Width::W64 => ScalarType::I64,
+    };
+    let item = match width {
+        Width::W32 => CExpr::cast(CType::Scalar(ty), CExpr::name("WORK_ITEM")),
+        Width::W64 => CExpr::name("WORK_ITEM"),
+    };
+    let too_many = CExpr::binary(CBinary::GreaterEqual, CExpr::name(index), count);
+    vec![
+        CStmt::Declare {
+            ty: CType::Scalar(ty).constant(),
+            name: index.to_string(),
+            value: Some(item),
+        },
+        CStmt::when(too_many, vec![CStmt::Return(None)]),
+    ]
+}
+
+fn is_over(at: CExpr) -> CExpr {
+    CExpr::call("is_over", [CExpr::name("box"), CExpr::name("launch"), at])
+}
+
+impl Before {
+    /// `if (…) return;` where an earlier kernel may have failed.
+    fn unless(self, over: impl FnOnce() -> CExpr) -> Option<CStmt> {
+        match self {
+            Before::Nothing => None,
+            Before::Failures => Some(CStmt::when(over(), vec![CStmt::Return(None)])),
+        }
     }
 }
 

@@ -224,7 +224,7 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
             .map(|store| (store.name.clone(), store))
             .collect(),
         has_kernels: bodies.iter().any(|proc| has_kernel(&proc.body)),
-        kernels_fail: device::kernels_fail(&bodies),
+        behind_failures: device::behind_failures(&bodies),
         scope,
     };
     let sizes = options

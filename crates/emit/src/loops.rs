@@ -18,6 +18,9 @@ const LANES: std::ops::RangeInclusive<i64> = 8..=16;
 
 type Emit<T> = Result<T, Box<Diagnostic>>;
 
+/// The most statements of a loop in a kernel of which several rounds are done at once.
+const MOST_READ_ON: usize = 24;
+
 impl Emitter<'_> {
     pub fn for_loop(&mut self, stmt: &Stmt, out: &mut Vec<CStmt>) -> Emit<()> {
         let Stmt::For {
@@ -144,7 +147,7 @@ impl Emitter<'_> {
         matches!(self.side, Side::Kernel { .. })
             && mode == LoopMode::Seq
             && is_long
-            && statements.count() <= 4
+            && statements.count() <= MOST_READ_ON
             && body.iter().all(|stmt| stmt.blocks().is_empty())
             && body.iter().any(reads)
     }

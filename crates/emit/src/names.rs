@@ -485,6 +485,7 @@ const KERNEL_WORDS: &[&str] = &[
     "LOCAL_CELLS",
     "GROUP",
     "ITEM",
+    "PART",
     "MEET",
     "MEET_ANY",
     "LIVING",

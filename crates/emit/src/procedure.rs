@@ -44,8 +44,8 @@ pub struct Unit<'a> {
     pub columns: HashMap<Name, Known>,
     /// Whether there are kernels: then blocks of the heap may have memory on a device.
     pub has_kernels: bool,
-    /// Whether kernels can fail: then all of them look whether one did.
-    pub kernels_fail: bool,
+    /// Kernels behind one that can fail: they look whether it did.
+    pub behind_failures: HashSet<Name>,
     /// Names that no local variable may have.
     pub scope: Scope,
 }

@@ -85,6 +85,7 @@ static int driver_take(struct driver *driver, size_t bytes, device_memory *memor
 static void driver_give(struct driver *driver, device_memory memory);
 static int driver_send(struct driver *driver, device_memory memory, const void *from, size_t bytes);
 static int driver_receive(struct driver *driver, device_memory memory, void *to, size_t bytes);
+static device_memory driver_part(device_memory memory, int64_t from, size_t cell);
 static int driver_launch(struct driver *driver, int kernel, int64_t items, int64_t of_group, struct start *start, double *seconds);
 
 static double seconds_now(void) {
@@ -369,6 +370,7 @@ static int launch(
     int64_t from = 0;
 PREPARE_ROWS
     if (prepare(ctx, &arguments[i], &memory, &from) != 0) return 1;
+    if (arguments[i].part) memory = driver_part(memory, from, arguments[i].size);
     add_argument(&start, &memory, sizeof memory);
     if (arguments[i].part) add_argument(&start, &from, sizeof from);
   }

@@ -177,6 +177,11 @@ static void stay_busy(struct driver *driver) {
   if (driver->before != 0) driver->fill(driver->before, 0, CELLS, NULL);
 }
 
+/* Cells of a block from one on. */
+static device_memory driver_part(device_memory memory, int64_t from, size_t cell) {
+  return memory + (device_memory)from * cell;
+}
+
 static int driver_launch(struct driver *driver, int kernel, int64_t items, int64_t of_group, struct start *start, double *seconds) {
   if (driver->functions[kernel] == NULL) {
     driver->error = driver->get_function(&driver->functions[kernel], driver->module, kernel_names[kernel]);
