@@ -186,7 +186,7 @@ impl Chooser {
     }
 
     /// An operation at a level, with its functions as they are there.
-    fn at(&mut self, op: &Op, level: Level) -> Typed<Op> {
+    pub(crate) fn at(&mut self, op: &Op, level: Level) -> Typed<Op> {
         let mut chosen = op.clone();
         chosen.annotation.level = Some(level);
         let inside = Around::Nothing.inside(Some(level), self.machine);

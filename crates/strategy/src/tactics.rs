@@ -35,6 +35,8 @@ pub enum Topic {
     Masks,
     /// Which rows are so long that all threads share each.
     LongRows,
+    /// How long few rows are where all threads share each.
+    Nests,
 }
 
 impl Topic {
@@ -102,6 +104,16 @@ impl Topic {
                     "rows of more than 8192 elements for all threads",
                     "rows of more than 524288 elements for all threads",
                     "rows of more than 4194304 elements for all threads",
+                    "each row for one thread",
+                ],
+            ),
+            (
+                Topic::Nests,
+                &[
+                    "rows of 16384 elements for each row there is for all threads",
+                    "rows of 2048 elements for each row there is for all threads",
+                    "rows of 131072 elements for each row there is for all threads",
+                    "rows of 1048576 elements for each row there is for all threads",
                     "each row for one thread",
                 ],
             ),
