@@ -63,8 +63,9 @@ impl Chooser {
                     && self.machine == Machine::Device
                     && stmt.pattern.context.is_empty()
                     && let Some(Rows::Of(size)) = self.row_reductions(op)
+                    && let Some(worth) = self.worth_a_group(stmt.span)
                 {
-                    return self.by_length(stmt, op, &size);
+                    return self.by_length(stmt, op, &size, worth);
                 }
                 if around != Around::Lane && self.machine != Machine::Device {
                     if let Some(product) = self.product(op, stmt.span) {

@@ -30,10 +30,11 @@
 mod pieces;
 mod places;
 
-use crate::Machine;
 use crate::decision::{Choice, Decision};
 use crate::tactics::{Asked, Question, Tactics, Topic};
+use crate::weights::UNKNOWN;
 use crate::write::int;
+use crate::{Machine, cost};
 use almach_base::Span;
 use almach_core::build::{Builder, op as plain_op};
 use almach_core::rows::row_of_own_length;
@@ -53,6 +54,10 @@ const LONG: i64 = 1 << 16;
 
 /// What could be long instead.
 pub(crate) const LENGTHS: [i64; 4] = [LONG, 1 << 13, 1 << 19, 1 << 22];
+
+/// Scalar operations of a function that gives rows, from which on a long one is worth all threads: its elements are written once more and moved once, which is as much as
+/// little work itself. Sixteen for an element.
+const WORTH_A_TURN: u64 = 16 * UNKNOWN;
 
 /// The program in which entry points do so, and what was decided.
 pub(crate) fn shared(mut program: Program, machine: Machine, tactics: &Tactics) -> (Program, Shared) {
@@ -176,6 +181,9 @@ impl Sharer<'_> {
             return None;
         };
         let (gives, at) = gives(result, function)?;
+        if gives == Gives::Row && cost::of_body(&function.body, &self.facts) < WORTH_A_TURN {
+            return None;
+        }
         // One size for each array of rows, in the order of the arrays.
         let mut jagged = Vec::new();
         for array in &op.args {

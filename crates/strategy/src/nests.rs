@@ -69,7 +69,9 @@ impl Chooser {
     fn shared_work(&self, body: &Body, own: &HashSet<Var>) -> Option<Size> {
         body.stmts.iter().find_map(|stmt| match &stmt.exp {
             Exp::Op(op) => self.shared_work_of(op, own),
-            Exp::If { then, otherwise, .. } => self.shared_work(then, own).or_else(|| self.shared_work(otherwise, own)),
+            Exp::If { then, otherwise, .. } => self
+                .shared_work(then, own)
+                .or_else(|| self.shared_work(otherwise, own)),
             Exp::Case { arms, default, .. } => {
                 let mut arms = arms.iter();
                 let of_arm = arms.find_map(|Arm { body, .. }| self.shared_work(body, own));

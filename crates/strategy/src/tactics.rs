@@ -37,6 +37,8 @@ pub enum Topic {
     LongRows,
     /// How long few rows are where all threads share each.
     Nests,
+    /// How long rows are that a group of a device takes.
+    Groups,
 }
 
 impl Topic {
@@ -115,6 +117,16 @@ impl Topic {
                     "rows of 131072 elements for each row there is for all threads",
                     "rows of 1048576 elements for each row there is for all threads",
                     "each row for one thread",
+                ],
+            ),
+            (
+                Topic::Groups,
+                &[
+                    "rows of 128 elements for a group",
+                    "rows of 32 elements for a group",
+                    "rows of 512 elements for a group",
+                    "rows of 2048 elements for a group",
+                    "each row for one work-item",
                 ],
             ),
             (Topic::Level, &["level as usual", "in order", "on lanes"]),

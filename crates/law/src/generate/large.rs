@@ -170,8 +170,12 @@ impl Generator {
         let own = Ty::Unknown(Box::new(element.clone()));
         if self.rng.chance(40) {
             // As long as they were, and a long one by all threads.
+            let same = match self.rng.chance(50) {
+                true => format!("(sort {row})"),
+                false => row.clone(),
+            };
             return node!(own; format!("flatten (map (\\{row} -> map (\\{x} -> if "), test,
-                  format!(" then {x} else {row}[length {row} - 1]) {row}) (unflatten {offsets} {array}))"));
+                  format!(" then {x} else {row}[length {row} - 1]) {same}) (unflatten {offsets} {array}))"));
         }
         node!(own; format!("flatten (map (\\{row} -> if length {row} % 2 == 0 then filter (\\{x} -> "), test,
               format!(") {row} else {other}) (unflatten {offsets} {array}))"))

@@ -273,7 +273,9 @@ impl Generator {
         let (row, x, all, k) = (self.fresh(), self.fresh(), self.fresh(), self.fresh());
         let from = Ty::Scalar(scalar);
         let body = self.with(&x, &from, |this| {
-            this.with(&all, &from, |this| this.with(&k, &I64, |this| this.expr(cell, depth.min(3))))
+            this.with(&all, &from, |this| {
+                this.with(&k, &I64, |this| this.expr(cell, depth.min(3)))
+            })
         });
         let rows = Ty::array(count.clone(), Ty::Unknown(Box::new(from)));
         let given = self.expr(&rows, depth);
