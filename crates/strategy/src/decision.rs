@@ -42,6 +42,8 @@ pub enum Choice {
     LongRows(i64),
     /// Rows with more elements than this are cut into pieces of so many; each piece and each other row is one thread's.
     Pieces(i64),
+    /// Rows that have more elements than so many for each row that there is are done one after the other, each by all threads; otherwise each is one thread's.
+    BySizes(i64),
     /// Threads share its rows; each puts those it makes in cells, and afterwards they are put one behind the other. Rows made of more than so many
     /// elements are made by all threads then.
     SharedRows(Option<i64>),
@@ -78,6 +80,11 @@ impl fmt::Display for Choice {
             Choice::Pieces(size) => write!(
                 f,
                 "cuts rows of more than {size} elements into pieces of so many; threads share these and the other rows"
+            ),
+            Choice::BySizes(elements) => write!(
+                f,
+                "has two versions: one row after the other, each by all threads, where a row has more than {elements} elements for each row there is; \
+                 else each row by one thread"
             ),
             Choice::SharedRows(long) => {
                 write!(

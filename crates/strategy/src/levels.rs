@@ -16,6 +16,7 @@ use crate::weights::WORTH_THREADS;
 use crate::{Around, Choice, Chooser, Decision, Fusion, Machine, Topic, cost};
 use almach_base::Span;
 use almach_core::build::{enter_loop, enter_params};
+use almach_core::rows::row_of_own_length;
 use almach_core::typing::Typed;
 use almach_core::visit::Walk;
 use almach_core::{Arm, Atom, Body, Dim, Exp, Lambda, Loop, LoopForm, Op, Stmt, Type, Var};
@@ -62,8 +63,9 @@ impl Chooser {
                     && self.machine == Machine::Device
                     && stmt.pattern.context.is_empty()
                     && let Some(Rows::Of(size)) = self.row_reductions(op)
+                    && let Some(worth) = self.worth_a_group(stmt.span)
                 {
-                    return self.by_length(stmt, op, &size);
+                    return self.by_length(stmt, op, &size, worth);
                 }
                 if around != Around::Lane && self.machine != Machine::Device {
                     if let Some(product) = self.product(op, stmt.span) {
@@ -78,13 +80,23 @@ impl Chooser {
                         return self.transposed_in_tiles(stmt, &work, around);
                     }
                 }
-                if let Some(group) = self.masked(op, stmt.span, around) {
-                    return self.on_masked_lanes(stmt, op, group, around);
+                if let Some(nest) = self.nest(stmt, op, around) {
+                    return self.by_sizes(stmt, op, &nest, around);
                 }
-                Exp::Op(self.op(op, stmt.span, around)?)
+                return self.one_each(stmt, op, around);
             }
             other => self.control(other, around)?,
         };
+        self.builder.push(stmt.pattern.clone(), exp, stmt.span);
+        Ok(())
+    }
+
+    /// An operation at its level, each iteration as a whole.
+    pub(crate) fn one_each(&mut self, stmt: &Stmt, op: &Op, around: Around) -> Typed<()> {
+        if let Some(group) = self.masked(op, stmt.span, around) {
+            return self.on_masked_lanes(stmt, op, group, around);
+        }
+        let exp = Exp::Op(self.op(op, stmt.span, around)?);
         if let Exp::Op(op) = &exp
             && op.prim == Prim::Slide
             && op.annotation.effect == Some(Effect::Eager)
@@ -344,10 +356,11 @@ impl Chooser {
 /// Why a map that gives rows runs in order, whatever its level (`row_cells`, `docs/papers.md`: cells that grow).
 const IN_ORDER: &str = "where one of its rows begins is known only after those before it are made";
 
-/// Whether a map's function gives rows of sizes of their own.
+/// Whether a map's function gives rows of sizes of their own, which are not those of rows that it is given.
 fn gives_rows(op: &Op) -> bool {
-    let mut functions = op.functions.iter();
-    op.prim == Prim::Map && functions.any(|function| !function.result.context.is_empty())
+    let late =
+        |function: &Lambda| !function.result.context.is_empty() && row_of_own_length(function).is_none();
+    op.prim == Prim::Map && op.functions.iter().any(late)
 }
 
 /// Whether an operation scans all elements of rows, however many there are.

@@ -27,6 +27,7 @@ use crate::tactics::{Question, Tactics, Topic};
 use crate::write::int;
 use almach_base::{Name, Span};
 use almach_core::build::{Builder, op as plain_op};
+use almach_core::rows::row_of_own_length;
 use almach_core::typing::Typed;
 use almach_core::visit::{Walk, WalkMut, fresh_lambda, walk_exp, walk_exp_mut};
 use almach_core::{
@@ -135,6 +136,10 @@ impl Sharer<'_> {
             return None;
         };
         if self.is_bound(&stmt.exp) || !is_much(&function.body) {
+            return None;
+        }
+        // Where such rows go is known: `long_rows`.
+        if row_of_own_length(function).is_some() {
             return None;
         }
         let own = &function.result.context;

@@ -98,7 +98,12 @@ impl Generator {
                 let (a, b) = (self.fresh(), self.fresh());
                 node!(own; format!("(let ({a}, {b}) = partition{level}{chunk} (\\{name} -> "), test, format!(") {array} in {a} ++ reverse {b})"))
             }
-            3..6 => {
+            // Few rows, long or short.
+            3 => {
+                let scan = self.large_scan(array, element, "");
+                node!(own; format!("(map (\\{name} -> "), scan, format!(") (iota (1 + length {array} % 3)))[0]"))
+            }
+            4 | 5 => {
                 return (
                     self.large_scan(array, element, &format!("{level}{chunk}")),
                     element.clone(),
@@ -163,6 +168,15 @@ impl Generator {
             _ => format!("scan (\\_ {i} -> {i}) {row}[0] {row}"),
         };
         let own = Ty::Unknown(Box::new(element.clone()));
+        if self.rng.chance(40) {
+            // As long as they were, and a long one by all threads.
+            let same = match self.rng.chance(50) {
+                true => format!("(sort {row})"),
+                false => row.clone(),
+            };
+            return node!(own; format!("flatten (map (\\{row} -> map (\\{x} -> if "), test,
+                  format!(" then {x} else {row}[length {row} - 1]) {same}) (unflatten {offsets} {array}))"));
+        }
         node!(own; format!("flatten (map (\\{row} -> if length {row} % 2 == 0 then filter (\\{x} -> "), test,
               format!(") {row} else {other}) (unflatten {offsets} {array}))"))
     }

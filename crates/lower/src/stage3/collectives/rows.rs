@@ -196,7 +196,7 @@ impl Generator<'_> {
     }
 
     /// A number that is not negative, under a name.
-    fn natural(&mut self, stem: &str, value: Expr) -> Index {
+    pub(crate) fn natural(&mut self, stem: &str, value: Expr) -> Index {
         let name = self.fresh(stem);
         self.ranges.set(name.clone(), Range::natural());
         self.emit(Stmt::Let {
