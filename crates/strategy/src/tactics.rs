@@ -35,6 +35,8 @@ pub enum Topic {
     Masks,
     /// Which rows are so long that all threads share each.
     LongRows,
+    /// Whether work on arrays is done for several elements of a map at a time.
+    Abreast,
 }
 
 impl Topic {
@@ -103,6 +105,13 @@ impl Topic {
                     "rows of more than 524288 elements for all threads",
                     "rows of more than 4194304 elements for all threads",
                     "each row for one thread",
+                ],
+            ),
+            (
+                Topic::Abreast,
+                &[
+                    "elements abreast as usual",
+                    "elements abreast or not, otherwise than usual",
                 ],
             ),
             (Topic::Level, &["level as usual", "in order", "on lanes"]),
