@@ -61,7 +61,8 @@ fn rows_of_their_own_sizes_are_flattened() {
 /// Rows as long as those they are made of have places: nothing grows, and no row waits for another.
 #[test]
 fn rows_that_depend_on_their_own_sums_have_places() {
-    let text = "entry main (xss: [][?]f32): [][?]f32 = map (\\r -> let m = maximum r in map (\\x -> x - m) r) xss";
+    let text =
+        "entry main (xss: [][?]f32): [][?]f32 = map (\\r -> let m = maximum r in map (\\x -> x - m) r) xss";
     let made = imp(text, Target::OpenMp, &[]);
     assert!(!made.contains("store") && !made.contains("capacity"), "{made}");
     assert!(made.contains("par for"), "{made}");

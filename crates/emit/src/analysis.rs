@@ -22,7 +22,7 @@ const ROOM_BYTES: i64 = 4096;
 const ELEMENTS_FOR_A_CELL: i64 = 4096;
 
 /// And for what a loop allocates in every iteration: where that is little, the memory of the heap takes longer than the work.
-const LOOP_ROOM_BYTES: i64 = 1024;
+const LOOP_ROOM_BYTES: i64 = 2048;
 
 /// Where the cells of an owned buffer are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -10,7 +10,7 @@ use crate::threshold::{is_straight_line, iterations_for_threads};
 use crate::tree::{CBinary, CExpr, CStmt, CType, CUnary};
 use crate::uneven::schedule;
 use almach_base::Diagnostic;
-use almach_imp::{Index, LoopMode, Stmt, Touched, Width};
+use almach_imp::{Expr, Index, LoopMode, Stmt, Touched, Width};
 use almach_value::ScalarType;
 
 /// The numbers of iterations that gcc writes out one by one, and that are lanes of a vector all the same.
@@ -88,7 +88,8 @@ impl Emitter<'_> {
             out.push(CStmt::Pragma("omp simd".into()));
         }
         let is_vector = count.as_constant().is_some_and(|count| LANES.contains(&count));
-        if self.unit.target == Target::C && mode == LoopMode::Simd && is_vector && analysis::is_simple(body) {
+        let on_lanes = (mode == LoopMode::Simd && analysis::is_simple(body)) || is_fill(body);
+        if self.unit.target == Target::C && is_vector && on_lanes {
             out.push(CStmt::Mark(self.helpers.need(Helper::Lanes)));
         }
         if self.reads_on(mode, count, body) {
@@ -283,4 +284,21 @@ impl Emitter<'_> {
 pub fn own_has_failed() -> CExpr {
     let site = CExpr::name("own").dot("failure").dot("site");
     CExpr::binary(CBinary::NotEqual, site, CExpr::literal("0"))
+}
+
+/// Whether a body writes one value that is there already. Lanes that are filled element by element would be read as a whole right afterwards,
+/// for which a processor waits.
+fn is_fill(body: &[Stmt]) -> bool {
+    let mut stmts = body.iter().filter(|stmt| !matches!(stmt, Stmt::At(_)));
+    let first = stmts.next();
+    let is_store = |stmt: &Stmt| {
+        matches!(
+            stmt,
+            Stmt::Store {
+                value: Expr::Const(_) | Expr::Var(_),
+                ..
+            }
+        )
+    };
+    first.is_some_and(is_store) && stmts.next().is_none()
 }

@@ -26,10 +26,18 @@ pub(crate) fn agreed_sizes(proc: &mut Proc) {
 
 fn block(stmts: &mut Vec<Stmt>) {
     for at in 0..stmts.len() {
-        if let Some((size, other)) = stmts.get(at).and_then(agreement) {
+        if let Some((name, number)) = stmts.get(at).and_then(agreement) {
             let first = earliest(stmts, at);
-            let makes = |stmt: &Stmt| matches!(stmt, Stmt::Alloc { size: made, .. } if *made == other);
-            let has_block = stmts.get(first..at).unwrap_or_default().iter().any(makes);
+            let over = stmts.get(first..at).unwrap_or_default();
+            let is_made = |size: &Index| {
+                over.iter()
+                    .any(|stmt| matches!(stmt, Stmt::Alloc { size: made, .. } if made == size))
+            };
+            // A block that is as large as a name says is as large as what that has to be.
+            let (has_block, size, other) = match (is_made(&number), is_made(&name)) {
+                (false, true) => (true, number, name),
+                (has_block, _) => (has_block, name, number),
+            };
             if has_block {
                 let check = stmts.remove(at);
                 stmts.insert(first, check);
@@ -184,6 +192,18 @@ mod tests {
         assert!(text.contains("alloc made[n]"), "{text}");
         assert!(text.contains("copy out[0] = made[0] for n"), "{text}");
         assert!(text.find("check n ==") < text.find("alloc"), "{text}");
+    }
+
+    #[test]
+    fn what_has_a_size_with_a_name_as_well() {
+        let text = after(
+            "let m: i64 = xs[0] buffer made: i64 alloc made[m]
+             for i < m { made[i] = xs[i] }
+             check {b*h} == m else E0805(\"sizes\" 0:0-0)
+             copy out[n] = made[0] for b*h free made",
+        );
+        assert!(text.contains("alloc made[b*h]"), "{text}");
+        assert!(text.find("check b*h ==") < text.find("alloc"), "{text}");
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub enum Choice {
     Lanes { lanes: i64, accumulators: i64 },
     /// In groups of so many elements, which go through its loops on lanes until the last of them is done.
     Masked(i64),
+    /// So many elements at a time, one on each lane: what its function does with arrays is the same work for all.
+    Abreast(i64),
     /// By so many work-items of a group.
     Items(i64),
     /// The multiplication and the addition of the accumulation are one `fma`.
@@ -70,6 +72,7 @@ impl fmt::Display for Choice {
                 f,
                 "runs on {lanes} lanes, through its loops until the last of them is done"
             ),
+            Choice::Abreast(lanes) => write!(f, "runs for {lanes} elements at a time, one on each lane"),
             Choice::Items(items) => write!(f, "is shared by {items} work-items of a group"),
             Choice::FusedMultiplyAdd => write!(f, "accumulates with `fma`"),
             Choice::Interchanged => write!(f, "is interchanged with the operation inside it"),

@@ -48,7 +48,14 @@ impl Chooser {
         Ok(self.builder.leave(body.context.clone(), body.values.clone()))
     }
 
-    fn stmt(&mut self, body: &Body, at: usize, stmt: &Stmt, plan: &Plan, around: Around) -> Typed<()> {
+    pub(crate) fn stmt(
+        &mut self,
+        body: &Body,
+        at: usize,
+        stmt: &Stmt,
+        plan: &Plan,
+        around: Around,
+    ) -> Typed<()> {
         let exp = match &stmt.exp {
             Exp::Op(op) if matches!(op.prim, Prim::Reduce | Prim::ReduceComm) && !is_fixed(op) => {
                 let producers = plan.producers(at).filter_map(|at| body.stmts.get(at));
@@ -93,6 +100,9 @@ impl Chooser {
 
     /// An operation at its level, each iteration as a whole.
     pub(crate) fn one_each(&mut self, stmt: &Stmt, op: &Op, around: Around) -> Typed<()> {
+        if let Some(lanes) = self.mapped_abreast(op, stmt.span, around) {
+            return self.on_lanes_abreast(stmt, op, lanes, around);
+        }
         if let Some(group) = self.masked(op, stmt.span, around) {
             return self.on_masked_lanes(stmt, op, group, around);
         }
@@ -336,11 +346,16 @@ impl Chooser {
 
     pub(crate) fn lambda(&mut self, function: &Lambda, around: Around) -> Typed<Lambda> {
         enter_params(&mut self.builder.env, &function.context, &function.params);
-        Binders(&mut self.repeated).lambda(function);
+        self.repeat(function);
         Ok(Lambda {
             body: self.body(&function.body, around)?,
             ..function.clone()
         })
+    }
+
+    /// What a function binds it binds anew each time.
+    pub(crate) fn repeat(&mut self, function: &Lambda) {
+        Binders(&mut self.repeated).lambda(function);
     }
 
     pub(crate) fn decide(&mut self, span: Span, operation: Prim, choice: Choice, reason: &str) {

@@ -39,6 +39,8 @@ pub enum Topic {
     Nests,
     /// How long rows are that a group of a device takes.
     Groups,
+    /// Whether work on arrays is done for several elements of a map at a time.
+    Abreast,
 }
 
 impl Topic {
@@ -127,6 +129,13 @@ impl Topic {
                     "rows of 512 elements for a group",
                     "rows of 2048 elements for a group",
                     "each row for one work-item",
+                ],
+            ),
+            (
+                Topic::Abreast,
+                &[
+                    "elements abreast as usual",
+                    "elements abreast or not, otherwise than usual",
                 ],
             ),
             (Topic::Level, &["level as usual", "in order", "on lanes"]),

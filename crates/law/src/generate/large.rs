@@ -86,7 +86,8 @@ impl Generator {
         let name = self.fresh();
         let (level, around) = self.level_of_collective();
         let chunk = self.large_chunk();
-        let node = match self.rng.below(18) {
+        let node = match self.rng.below(20) {
+            18 | 19 => return self.map_of_triangles(array, element),
             12..17 => return self.map_of_loops(array, element),
             17 => return (self.large_rows(array, element), element.clone()),
             0 | 1 => {
