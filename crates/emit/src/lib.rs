@@ -17,6 +17,8 @@ mod kernel_copies;
 mod kernel_helpers;
 mod loops;
 mod names;
+mod outputs;
+mod packs;
 mod powers;
 mod print;
 mod procedure;
@@ -264,6 +266,9 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
             false => Recursion::Present,
         },
         waits: helpers.needs(Helper::Pause),
+        vectors: helpers
+            .all()
+            .any(|helper| matches!(helper, Helper::Pack(_) | Helper::CopyOut | Helper::CopiedOut)),
         stores: !unit.stores.is_empty(),
         kernels: (!kernels.is_empty()).then_some(&kernels),
     };
