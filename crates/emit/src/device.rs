@@ -325,6 +325,8 @@ impl Emitter<'_> {
             allocates: false,
             chain: None,
             repeated: Repeated::No,
+            outputs: None,
+            loops_around: 0,
             calls: Vec::new(),
             angles: None,
             side: Side::Kernel { at: integer(0) },

@@ -18,6 +18,8 @@ mod kernel_helpers;
 mod kernel_rows;
 mod loops;
 mod names;
+mod outputs;
+mod packs;
 mod powers;
 mod print;
 mod procedure;
@@ -265,6 +267,9 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
             false => Recursion::Present,
         },
         waits: helpers.needs(Helper::Pause),
+        vectors: helpers
+            .all()
+            .any(|helper| matches!(helper, Helper::Pack(_) | Helper::CopyOut | Helper::CopiedOut)),
         stores: !unit.stores.is_empty(),
         kernels: (!kernels.is_empty()).then_some(&kernels),
     };

@@ -35,6 +35,8 @@ pub struct Runtime<'a> {
     pub recursion: Recursion,
     /// Whether threads wait for each other.
     pub waits: bool,
+    /// Whether instructions of processors are used by name.
+    pub vectors: bool,
     /// Whether there are stores.
     pub stores: bool,
     pub kernels: Option<&'a Kernels>,
@@ -63,7 +65,9 @@ impl Runtime<'_> {
         };
         let sched = if self.waits { "#include <sched.h>\n" } else { "" };
         let text = self.fill(INCLUDES).replace("FLAGS", flags);
-        text.replace("OMP\n", omp).replace("SCHED\n", sched)
+        let vectors = if self.vectors { VECTOR_INCLUDES } else { "" };
+        let text = text.replace("OMP\n", omp).replace("SCHED\n", sched);
+        text.replace("VECTORS\n", vectors)
     }
 
     /// The context and the functions that every header has.
@@ -242,6 +246,8 @@ fn long_string(text: &str) -> String {
     format!("(const char[]){{{}}}", bytes.join(", "))
 }
 
+const VECTOR_INCLUDES: &str = "#if defined(__SSE2__)\n#include <immintrin.h>\n#endif\n";
+
 const INCLUDES: &str = r#"/* Compile with FLAGS: results are those of IEEE 754, operation by operation. */
 
 #include "NAME.h"
@@ -254,6 +260,7 @@ SCHED
 #include <stdlib.h>
 #include <string.h>
 OMP
+VECTORS
 #if defined(__FAST_MATH__)
 #error "this file needs IEEE 754 arithmetic: compile it without -ffast-math"
 #endif

@@ -190,7 +190,7 @@ impl Generator<'_> {
         Ok((self.natural("begin", begin), self.natural("end", end)))
     }
 
-    fn least(&mut self, stem: &str, left: &Index, right: &Index) -> Index {
+    pub(super) fn least(&mut self, stem: &str, left: &Index, right: &Index) -> Index {
         let least = Expr::binary(BinOp::Min, index_expr(left.clone()), index_expr(right.clone()));
         self.natural(stem, least)
     }
