@@ -450,7 +450,10 @@ fn the_same_rows_of_a_triangle_are_summed_for_several_elements_at_a_time() {
         let source = TRIANGLE
             .replace("row[0i64:i:1i64]", other)
             .replace("[i]i32", &format!("[{size}]i32"));
-        assert!(!text(&source, Machine::Sequential).contains("elements"), "{other}");
+        assert!(
+            !text(&source, Machine::Sequential).contains("elements"),
+            "{other}"
+        );
     }
 }
 
