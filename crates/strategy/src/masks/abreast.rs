@@ -36,6 +36,9 @@ use std::collections::{HashMap, HashSet};
 /// Bytes of the lanes of a group ([`Topic::Abreast`] has the names of the answers).
 const VECTOR: i64 = 64;
 
+/// Lanes of a group at most: what a function computes on the way may be wider than what it gives.
+const MOST_LANES: i64 = 16;
+
 /// Why.
 const REASON: &str = "its function is the same work on arrays for every element";
 
@@ -83,7 +86,7 @@ impl Chooser {
         if !fits || (self.ask(span, Topic::Abreast, 2) == 0) != own_sizes {
             return None;
         }
-        Some(VECTOR / result.bytes().max(1) as i64)
+        Some((VECTOR / result.bytes().max(1) as i64).min(MOST_LANES))
     }
 
     /// The function of a map for groups of elements of those arrays.
