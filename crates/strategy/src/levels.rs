@@ -9,6 +9,7 @@
 //!
 //! Introduces: levels. Removes: nothing. Guarantees: every operation that takes a level has one; those that had one keep it.
 
+use crate::long_rows::row_with_a_place;
 use crate::producers::Plan;
 use crate::rows::Rows;
 use crate::streams::Streams;
@@ -16,7 +17,6 @@ use crate::weights::WORTH_THREADS;
 use crate::{Around, Choice, Chooser, Decision, Fusion, Machine, Topic, cost};
 use almach_base::Span;
 use almach_core::build::{enter_loop, enter_params};
-use almach_core::rows::row_of_own_length;
 use almach_core::typing::Typed;
 use almach_core::visit::Walk;
 use almach_core::{Arm, Atom, Body, Dim, Exp, Lambda, Loop, LoopForm, Op, Stmt, Type, Var};
@@ -374,7 +374,7 @@ const IN_ORDER: &str = "where one of its rows begins is known only after those b
 /// Whether a map's function gives rows of sizes of their own, which are not those of rows that it is given.
 fn gives_rows(op: &Op) -> bool {
     let late =
-        |function: &Lambda| !function.result.context.is_empty() && row_of_own_length(function).is_none();
+        |function: &Lambda| !function.result.context.is_empty() && row_with_a_place(function).is_none();
     op.prim == Prim::Map && op.functions.iter().any(late)
 }
 

@@ -37,7 +37,6 @@ use crate::write::int;
 use crate::{Machine, cost};
 use almach_base::Span;
 use almach_core::build::{Builder, op as plain_op};
-use almach_core::rows::row_of_own_length;
 use almach_core::typing::{TypeError, Typed};
 use almach_core::visit::{Substitution, Walk, WalkMut, fresh_lambda, walk_exp, walk_exp_mut};
 use almach_core::{
@@ -48,6 +47,7 @@ use almach_prim::Prim;
 use almach_rewrite::facts::Facts;
 use almach_value::{BinOp, Scalar};
 use pieces::Cut;
+pub(crate) use places::row_with_a_place;
 
 /// Elements of a row that is not long: a chunk of a reduction has no more.
 const LONG: i64 = 1 << 16;
@@ -444,7 +444,7 @@ fn gives(result: &Param, function: &Lambda) -> Option<(Gives, usize)> {
     match &result.ty {
         Type::Array(Dim::Size(_), row) if !function.result.context.is_empty() => match &**row {
             Type::Array(Dim::Jagged, element) if has_nothing(element) => {
-                Some((Gives::Row, row_of_own_length(function)?))
+                Some((Gives::Row, row_with_a_place(function)?))
             }
             _ => None,
         },

@@ -22,12 +22,11 @@
 
 use crate::Machine;
 use crate::decision::{Choice, Decision};
-use crate::long_rows::{LENGTHS, Shared};
+use crate::long_rows::{LENGTHS, Shared, row_with_a_place};
 use crate::tactics::{Question, Tactics, Topic};
 use crate::write::int;
 use almach_base::{Name, Span};
 use almach_core::build::{Builder, op as plain_op};
-use almach_core::rows::row_of_own_length;
 use almach_core::typing::Typed;
 use almach_core::visit::{Walk, WalkMut, fresh_lambda, walk_exp, walk_exp_mut};
 use almach_core::{
@@ -139,7 +138,7 @@ impl Sharer<'_> {
             return None;
         }
         // Where such rows go is known: `long_rows`.
-        if row_of_own_length(function).is_some() {
+        if row_with_a_place(function).is_some() {
             return None;
         }
         let own = &function.result.context;

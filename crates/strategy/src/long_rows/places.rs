@@ -15,10 +15,31 @@
 use super::{OverRows, Sharer, applied, nothing};
 use crate::write::int;
 use almach_core::build::op as plain_op;
+use almach_core::rows::row_of_own_length;
 use almach_core::typing::{TypeError, Typed};
-use almach_core::{Atom, Body, Dim, Exp, InPlace, Lambda, Loop, LoopForm, ResultType, Size, SlicePart, Type};
+use almach_core::{
+    Atom, Body, Dim, Exp, InPlace, Lambda, Loop, LoopForm, Param, ResultType, Size, SlicePart, Type,
+};
 use almach_prim::Prim;
 use almach_value::BinOp;
+
+/// Where a function of a `map` gives a row whose place is known before it is computed: the row it is given that is as long, by its number in the context. Rows in
+/// tuples, and rows of rows, are put one behind the other (`lower/src/stage1/jagged/places.rs`).
+pub(crate) fn row_with_a_place(function: &Lambda) -> Option<usize> {
+    let own = |size: &Size| function.context.iter().any(|own| *size == Size::var(own.clone()));
+    let is_row_or_none = |param: &Param| match &param.ty {
+        Type::Array(Dim::Size(size), _) if own(size) => true,
+        other => !other.mentions(&|var| function.context.contains(var)),
+    };
+    let mut is_flat = true;
+    for ty in &function.result.types {
+        ty.for_each_dim(&mut |dim| is_flat &= matches!(dim, Dim::Size(_)));
+    }
+    match is_flat && function.params.iter().all(is_row_or_none) {
+        true => row_of_own_length(function),
+        false => None,
+    }
+}
 
 impl Sharer<'_> {
     /// The function, which gives zeros for long rows.
