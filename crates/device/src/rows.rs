@@ -8,8 +8,8 @@
 //! }                                      }
 //! ```
 //!
-//! An iteration that takes another branch leaves its rows as they are: nobody knows their numbers. Where a loop makes cells in some of its
-//! rounds, or the number of rows is one that the iteration finds, rows are the host's.
+//! An iteration that takes another branch leaves its rows as they are: nobody knows their numbers. Where a branch has a
+//! loop that makes cells, or makes a number of them that the program computes, or where the number is one that the iteration finds, rows are the host's.
 
 use crate::expand::Lanes;
 use crate::fresh::Fresh;
@@ -100,7 +100,8 @@ fn collect(stmts: &[Stmt], around: &Around, found: &mut Vec<Inside>) -> Result<(
                 count,
                 span,
             } => {
-                if around.branches && !around.loops.is_empty() {
+                let is_fixed = around.loops.is_empty() && count.as_constant().is_some();
+                if around.branches && !is_fixed {
                     return Err(Why::MakesCells);
                 }
                 found.push(Inside {

@@ -115,7 +115,45 @@ proc main(n: i64, xs: read i64, out: out i64) {
 
 #[test]
 fn rows_that_iterations_make_are_reserved_before() {
-    becomes(MADE, expect![[""]]);
+    becomes(MADE, expect![[r#"
+        store S(S$tag: u32, S$table: settled i64, S$0: i64)
+
+        proc main(n: i64, xs: read i64, out: out i64) {
+          buffer made: i64
+          alloc made[n]
+          fresh made
+          let cell_rows_count: i64 = max({2*n}, 0i64)
+          reserve cell_rows = S[cell_rows_count]
+          let other_rows_count: i64 = max({n}, 0i64)
+          reserve other_rows = S[other_rows_count]
+          let more_rows_count: i64 = max({3*n}, 0i64)
+          reserve more_rows = S[more_rows_count]
+          kernel main_1 {
+            par for i < n {
+              var row: i64 = 0i64
+              if xs[i] > 0i64 {
+                S$0[cell_rows + 2*i] = xs[i]
+                S$0[cell_rows + 2*i + 1] = i
+                row = {cell_rows + 2*i}
+              } else {
+                S$0[i + other_rows] = xs[i] * 2i64
+                row = {i + other_rows}
+              }
+              for j < 3 {
+                S$0[3*i + j + more_rows] = j
+              }
+              made[i] = row
+            }
+          }
+          var last: i64
+          kernel main_2 {
+            last = made[n - 1]
+          }
+          fetch read S$0[last]
+          out = S$0[last]
+          free made
+        }
+    "#]]);
     assert_eq!(result(MADE, &[-1, 8]), Passed::Out(Some(Scalar::I64(8))));
     assert_eq!(result(MADE, &[8, -1]), Passed::Out(Some(Scalar::I64(-2))));
 }

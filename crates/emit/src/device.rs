@@ -15,6 +15,7 @@
 
 mod failures;
 mod group;
+mod transfers;
 
 use crate::KernelCode;
 use crate::helpers::{Helper, Helpers};
@@ -23,15 +24,15 @@ use crate::kernel_copies::COPIED;
 use crate::kernel_rows::{self, Columns};
 use crate::names::Scope;
 use crate::procedure::{Emitter, Known, Region, Repeated, Role};
-use crate::stores::StoreText;
 use crate::tree::{CBinary, CExpr, CFunction, CParam, CStmt, CType, CUnary, Linkage, scalar_c_name};
 use crate::{Target, print};
 use almach_base::{Diagnostic, Name};
-use almach_imp::{Access, Expr, Index, LoopMode, Proc, Stmt, Touched, Transfer, Width, is_column};
+use almach_imp::{Access, Expr, Index, LoopMode, Proc, Stmt, Touched, Width, is_column};
 use almach_value::{ScalarType, UnOp};
 pub use failures::behind_failures;
 use group::group;
 use std::collections::{HashMap, HashSet};
+pub use transfers::passing;
 
 type Emit<T> = Result<T, Box<Diagnostic>>;
 
@@ -227,44 +228,6 @@ impl Emitter<'_> {
             }
             _ => CExpr::call("block_of", [cells, passing]),
         })
-    }
-
-    pub fn transfer(&mut self, transfer: &Transfer, out: &mut Vec<CStmt>) -> Emit<()> {
-        let context = self.context()?;
-        let cells = |this: &Self, buffer: &Name| -> Emit<CExpr> {
-            Ok(CExpr::name(this.known(buffer)?.c_name.clone()))
-        };
-        match transfer {
-            Transfer::Attach { buffer, size } => {
-                let cells = cells(self, buffer)?;
-                let cell = CExpr::SizeOfCell(Box::new(cells.clone()));
-                let count = self.index(size, Arithmetic::Wrapping);
-                self.or_fail(CExpr::call("attach", [context, cells, count, cell]), out)
-            }
-            Transfer::Fresh { buffer } => {
-                let cells = cells(self, buffer)?;
-                out.push(CStmt::Do(CExpr::call("fresh", [context, cells])));
-                Ok(())
-            }
-            Transfer::Copied { buffer, count } => self.count_kernel(buffer, count, out),
-            Transfer::Fetch { buffer, access } if is_column(buffer) => {
-                let fetch = self.fetch_rows(buffer, *access)?;
-                self.or_fail(fetch, out)
-            }
-            Transfer::Cell {
-                column,
-                index,
-                access,
-            } => {
-                let fetch = self.fetch_row(column, index, *access)?;
-                self.or_fail(fetch, out)
-            }
-            Transfer::Fetch { buffer, access } => {
-                let cells = cells(self, buffer)?;
-                let passing = CExpr::name(passing(*access));
-                self.or_fail(CExpr::call("fetch", [context, cells, passing]), out)
-            }
-        }
     }
 
     /// A scalar that the mailbox has in 64 bits.
@@ -593,13 +556,6 @@ impl Before {
     }
 }
 
-pub fn passing(access: Access) -> &'static str {
-    match access {
-        Access::Read => "READS",
-        Access::Write => "WRITES",
-    }
-}
-
 const BLOCKS: &str = include_str!("device/blocks.c");
 const PRELUDE: &str = include_str!("device/prelude.cl");
 const OPENCL: [&str; 2] = [
@@ -610,9 +566,6 @@ const CUDA: [&str; 2] = [
     include_str!("device/cuda.c"),
     include_str!("device/cuda_driver.c"),
 ];
-
-const OPENCL_ROWS: &str = include_str!("device/opencl_rows.c");
-const CUDA_ROWS: &str = include_str!("device/cuda_rows.c");
 
 /// Work-items of a group where nothing says how many.
 const GROUP: usize = 256;
@@ -630,19 +583,6 @@ impl Kernels {
 
     pub fn is_empty(&self) -> bool {
         self.functions.is_empty()
-    }
-
-    /// What moves the rows of columns.
-    pub fn rows<'s>(
-        &self,
-        target: Target,
-        stores: impl Iterator<Item = &'s StoreText> + Clone,
-    ) -> Option<String> {
-        let parts = match target {
-            Target::Cuda => CUDA_ROWS,
-            Target::C | Target::OpenMp | Target::OpenCl => OPENCL_ROWS,
-        };
-        Some([parts, &self.columns.text(stores)?].concat())
     }
 
     fn counts_copies(&self) -> bool {

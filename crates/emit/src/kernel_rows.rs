@@ -1,5 +1,6 @@
 //! Columns of stores in kernels: memory of the device with a cell for every row, which goes there and comes back by rows (`device/rows.c`).
 
+use crate::Target;
 use crate::procedure::Emitter;
 use crate::stores::StoreText;
 use crate::tree::CExpr;
@@ -75,6 +76,8 @@ pub fn filled(mut blocks: String, columns: &Columns) -> String {
 }
 
 const ROWS: &str = include_str!("device/rows.c");
+const OPENCL_ROWS: &str = include_str!("device/opencl_rows.c");
+const CUDA_ROWS: &str = include_str!("device/cuda_rows.c");
 
 /// Which columns kernels use, in the order of their numbers.
 #[derive(Default)]
@@ -95,10 +98,18 @@ impl Columns {
     }
 
     /// What moves rows.
-    pub fn text<'s>(&self, stores: impl Iterator<Item = &'s StoreText> + Clone) -> Option<String> {
+    pub fn text<'s>(
+        &self,
+        target: Target,
+        stores: impl Iterator<Item = &'s StoreText> + Clone,
+    ) -> Option<String> {
+        let parts = match target {
+            Target::Cuda => CUDA_ROWS,
+            Target::C | Target::OpenMp | Target::OpenCl => OPENCL_ROWS,
+        };
         let row = |column: &Name| stores.clone().find_map(|store| store.place_in_memory(column));
         let rows: String = self.0.iter().filter_map(row).collect();
-        (self.count() > 0).then(|| ROWS.replace("TABLE", &rows))
+        (self.count() > 0).then(|| [parts, &ROWS.replace("TABLE", &rows)].concat())
     }
 }
 

@@ -274,7 +274,7 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
         kernels: (!kernels.is_empty()).then_some(&kernels),
     };
     let mut store_texts = stores::texts(&unit, &helpers, options.target);
-    let rows = kernels.rows(options.target, unit.stores.values());
+    let rows = kernels.columns.text(options.target, unit.stores.values());
     store_texts.extend(rows.map(|text| text.replace("NAME", &name)));
     let runtime_kernels = runtime.kernel_source();
     let source = source(&runtime, &store_texts, &helpers, &parts, &early, &exports);
