@@ -42,7 +42,10 @@ impl Emitter<'_> {
             return Ok(None);
         };
         let bytes = cells.saturating_mul(known.ty.bytes() as i64).max(1);
-        let is_block = matches!(self.known(to)?.role, Role::Buffer(None | Some(Storage::Heap { .. })));
+        let is_block = matches!(
+            self.known(to)?.role,
+            Role::Buffer(None | Some(Storage::Heap { .. }))
+        );
         if self.unit.accounting == Accounting::On || !is_block {
             return Ok(None);
         }

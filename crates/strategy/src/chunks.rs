@@ -2,7 +2,7 @@
 //! to depends on it.
 //!
 //! ```text
-//! let ys: [n]f32 = scan@par (\a b -> a + b) 0.0 xs   =>   let ys: [n]f32 = scan@par@4096 (\a b -> a + b) 0.0 xs
+//! let ys: [n]f32 = scan@par (\a b -> a + b) 0.0 xs   =>   let ys: [n]f32 = scan@par@64 (\a b -> a + b) 0.0 xs
 //! ```
 //!
 //! Introduces: chunks. Removes: nothing. Guarantees: an operation without a chunk is grouped in order, from left to right.
@@ -105,8 +105,7 @@ impl Chooser {
     /// Whether one worker has something of chunks: there are several of them, and they go side by side.
     fn is_worth_chunks(&self, op: &Op) -> bool {
         let size = op.args.last().and_then(|array| self.array_type(array));
-        let long =
-            size.is_some_and(|(size, _)| size.as_constant().is_none_or(|size| size >= TOGETHER));
+        let long = size.is_some_and(|(size, _)| size.as_constant().is_none_or(|size| size >= TOGETHER));
         long && self.chunk_of_scan(op) == RUN
     }
 
