@@ -115,7 +115,9 @@ proc main(n: i64, xs: read i64, out: out i64) {
 
 #[test]
 fn rows_that_iterations_make_are_reserved_before() {
-    becomes(MADE, expect![[r#"
+    becomes(
+        MADE,
+        expect![[r#"
         store S(S$tag: u32, S$table: settled i64, S$0: i64)
 
         proc main(n: i64, xs: read i64, out: out i64) {
@@ -153,7 +155,8 @@ fn rows_that_iterations_make_are_reserved_before() {
           out = S$0[last]
           free made
         }
-    "#]]);
+    "#]],
+    );
     assert_eq!(result(MADE, &[-1, 8]), Passed::Out(Some(Scalar::I64(8))));
     assert_eq!(result(MADE, &[8, -1]), Passed::Out(Some(Scalar::I64(-2))));
 }
