@@ -49,36 +49,44 @@ fn rows_are_written_by_kernels_and_the_host_gets_single_ones() {
     becomes(
         FILLED,
         expect![[r#"
-        store S(S$tag: u32, S$table: settled i64, S$0: i64)
+            store S(S$tag: u32, S$table: settled i64, S$0: i64)
 
-        proc main(n: i64, xs: read i64, out: out i64) {
-          reserve first = S[n]
-          kernel main_1 {
-            par for group < (n + 1023)/1024 {
-              items for item: i32 < 256 {
-                if {1024*group + 1024} <= {n} {
-                  for each: i32 < 4 {
-                    let i: i64 = {256*each + 1024*group + item}
-                    S$table[first + i] = 1i64
-                    S$0[first + i] = xs[i]
-                  }
-                } else {
-                  for each_2: i32 < 4 {
-                    let i_2: i64 = {256*each_2 + 1024*group + item}
-                    if i_2 < {n} {
-                      S$table[first + i_2] = 1i64
-                      S$0[first + i_2] = xs[i_2]
+            proc main(n: i64, xs: read i64, out: out i64) {
+              reserve first = S[n]
+              kernel main_1 {
+                par for group < (n + 1023)/1024 {
+                  items for item: i32 < 256 {
+                    if {1024*group + 1024} <= {n} {
+                      let at: i64 = {1024*group + item}
+                      let load: i64 = xs[at]
+                      let load_2: i64 = xs[at + 256]
+                      let load_3: i64 = xs[at + 512]
+                      let load_4: i64 = xs[at + 768]
+                      S$table[at + first] = 1i64
+                      S$0[at + first] = load
+                      S$table[at + first + 256] = 1i64
+                      S$0[at + first + 256] = load_2
+                      S$table[at + first + 512] = 1i64
+                      S$0[at + first + 512] = load_3
+                      S$table[at + first + 768] = 1i64
+                      S$0[at + first + 768] = load_4
+                    } else {
+                      for each: i32 < 4 {
+                        let i_2: i64 = {256*each + 1024*group + item}
+                        if i_2 < {n} {
+                          S$table[first + i_2] = 1i64
+                          S$0[first + i_2] = xs[i_2]
+                        }
+                      }
                     }
                   }
                 }
               }
+              fetch read S$0[first + 1]
+              fetch read S$table[first]
+              out = S$0[first + 1] + S$table[first]
             }
-          }
-          fetch read S$0[first + 1]
-          fetch read S$table[first]
-          out = S$0[first + 1] + S$table[first]
-        }
-    "#]],
+        "#]],
     );
     assert_eq!(result(FILLED, &[5, 6, 7]), Passed::Out(Some(Scalar::I64(7))));
 }

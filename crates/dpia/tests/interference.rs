@@ -64,7 +64,7 @@ const REJECTED: &[(&str, &str, &str, &str)] = &[
         "parrows over a variable that its body reads",
         "DPIA-05",
         "`rows`",
-        r"parrows<par>[n][m]{f32} bounds rows.1 (\i: exp[idx[n]]. /\l: nat. \o: acc[l.f32]. o := {l.f32} slice[m][l]{f32} 0i64 1i64 rows.2)",
+        r"parrows<par>[n][m]{f32} bounds rows.1 (\i: exp[idx[n]]. /\l: nat. \o: acc[l.f32]. o := {l.f32} (slice[m][l]{f32} #0i64 #1i64 rows.2))",
     ),
     (
         "parfor that also writes outside",
@@ -372,7 +372,7 @@ const ACCEPTED: &[(&str, &str, &str)] = &[
     (
         "parrows that writes its own row",
         "comm",
-        r"parrows<par>[n][m]{f32} bounds rows.1 (\i: exp[idx[n]]. /\l: nat. \o: acc[l.f32]. o := {l.f32} replicate[l]{f32} (idx[n]{f32} xs i))",
+        r"parrows<par>[n][m]{f32} bounds rows.1 (\i: exp[idx[n]]. /\l: nat. \o: acc[l.f32]. o := {l.f32} (replicate[l]{f32} (idx[n]{f32} xs i)))",
     ),
     (
         "parfor with a private variable",

@@ -182,10 +182,10 @@ entry twice [n] (xs: [n]i64): []i64 =
               view: `concat` is a view: no data is moved
             concat a a
               not in place: `a` is copied into this: `a` is in a block that others have made
-            used: at most 8*n + 8*result_cells bytes in 2 blocks, where result_cells is max(n, 0)
-            row: at most 8*result_cells bytes in 1 block, where result_cells is max(n*n, 0)
-            moved: at most 8*n + 8*result_cells bytes in 2 blocks, where result_cells is max(n, 0)
-            twice: at most 8*n + 8*result_cells bytes in 2 blocks, where result_cells is max(2*n, 0)
+            used: at most 16*n bytes in 2 blocks
+            row: at most 8*n*n bytes in 1 block
+            moved: at most 16*n bytes in 2 blocks
+            twice: at most 24*n bytes in 2 blocks
         "#]],
     );
 }
@@ -230,6 +230,10 @@ entry lifetimes (n: i64) (m: i64): i64 =
               allocated: `prefix` is allocated: chunks elements of `i64`
             scan (+) 0 (iota n)
               allocated: `flag` is allocated: chunks elements of `i32`
+            scan (+) 0 (iota n)
+              allocated: `alone` is allocated: 4096 elements of `i64`, in every iteration of a parallel loop
+            scan (+) 0 (iota n)
+              copied: 64 elements are copied from `alone` to `a`: the translation's own, the memory plan has none here; what the branches give is changed, passed to a call, or kept afterwards, and `alone` is needed later; it costs nothing where `alone` is not used again, or where what they give is only read by its indices
             iota n
               view: `iota` is a view: no data is moved
             scan (*) 1 (iota m)
@@ -240,6 +244,10 @@ entry lifetimes (n: i64) (m: i64): i64 =
               allocated: `prefix_2` is allocated: chunks_2 elements of `i64`
             scan (*) 1 (iota m)
               allocated: `flag_2` is allocated: chunks_2 elements of `i32`
+            scan (*) 1 (iota m)
+              allocated: `alone_2` is allocated: 4096 elements of `i64`, in every iteration of a parallel loop
+            scan (*) 1 (iota m)
+              copied: 64 elements are copied from `alone_2` to `b`: the translation's own, the memory plan has none here; what the branches give is changed, passed to a call, or kept afterwards, and `alone_2` is needed later; it costs nothing where `alone_2` is not used again, or where what they give is only read by its indices
             iota m
               view: `iota` is a view: no data is moved
             scan (+) 0 (iota n)
@@ -250,6 +258,10 @@ entry lifetimes (n: i64) (m: i64): i64 =
               allocated: `prefix` is allocated: chunks elements of `i64`
             scan (+) 0 (iota n)
               allocated: `flag` is allocated: chunks elements of `i32`
+            scan (+) 0 (iota n)
+              allocated: `alone` is allocated: 4096 elements of `i64`, in every iteration of a parallel loop
+            scan (+) 0 (iota n)
+              copied: 64 elements are copied from `alone` to `a`: the translation's own, the memory plan has none here; what the branches give is changed, passed to a call, or kept afterwards, and `alone` is needed later; it costs nothing where `alone` is not used again, or where what they give is only read by its indices
             iota n
               view: `iota` is a view: no data is moved
             scan (*) s (iota m)
@@ -260,11 +272,15 @@ entry lifetimes (n: i64) (m: i64): i64 =
               allocated: `prefix_2` is allocated: chunks_2 elements of `i64`
             scan (*) s (iota m)
               allocated: `flag_2` is allocated: chunks_2 elements of `i32`
+            scan (*) s (iota m)
+              allocated: `alone_2` is allocated: 4096 elements of `i64`, in every iteration of a parallel loop
+            scan (*) s (iota m)
+              copied: 64 elements are copied from `alone_2` to `b`: the translation's own, the memory plan has none here; what the branches give is changed, passed to a call, or kept afterwards, and `alone_2` is needed later; it costs nothing where `alone_2` is not used again, or where what they give is only read by its indices
             iota m
               view: `iota` is a view: no data is moved
             threads: at most 4*n bytes in 1 block and min(threads, n) times (8*n_2 bytes in 2 blocks)
-            branches: at most the largest of 8*n + 12*((n + 4095)/4096) bytes in 3 blocks; 8*m + 12*((m + 4095)/4096) bytes in 3 blocks
-            lifetimes: at most the largest of 8*n + 12*((n + 4095)/4096) bytes in 3 blocks; 8*m + 8*n bytes in 2 blocks; 8*m + 12*((m + 4095)/4096) bytes in 3 blocks
+            branches: at most the largest of 8*n + 12*((n + 4095)/4096) bytes in 3 blocks and min(threads, (n + 4095)/4096) times (32768 bytes in 1 block); 8*m + 12*((m + 4095)/4096) bytes in 3 blocks and min(threads, (m + 4095)/4096) times (32768 bytes in 1 block)
+            lifetimes: at most the largest of 8*n + 12*((n + 4095)/4096) bytes in 3 blocks and min(threads, (n + 4095)/4096) times (32768 bytes in 1 block); 8*m + 8*n bytes in 2 blocks; 8*m + 12*((m + 4095)/4096) bytes in 3 blocks and min(threads, (m + 4095)/4096) times (32768 bytes in 1 block)
         "#]],
     );
 }

@@ -296,13 +296,13 @@ const MISTAKES: &[Mistake] = &[
         Imp,
         "kept",
         "a filter does not move its end",
-        &[("k = k + to_i64(keep)", "k = k")],
+        &[("k = k + to_i64(keep_3)", "k = k")],
     ),
     mistake(
         Imp,
         "kept",
         "a filter moves its end for every element",
-        &[("k = k + to_i64(keep)", "k = k + 1i64")],
+        &[("k = k + to_i64(keep_3)", "k = k + 1i64")],
     ),
     mistake(
         Imp,

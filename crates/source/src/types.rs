@@ -3,7 +3,7 @@
 use crate::items::Printer;
 use crate::parts::{Part, part};
 use almach_core::{DataId, Dim, Size, Type, Var};
-use almach_nat::{Atom, Monomial, Ratio};
+use almach_nat::{Atom, Monomial, Ratio, UnfoldedOp};
 use almach_value::ValueType;
 
 /// The field of a record that stands for a tuple of one component.
@@ -116,7 +116,18 @@ impl Printer<'_> {
             let factor = match atom {
                 Atom::Var(var) => self.names.var(var).to_owned(),
                 Atom::Quotient(ratio) => self.quotient(ratio)?,
-                Atom::Remainder(_) | Atom::Unfolded(_) => return None,
+                Atom::Unfolded(operation) => {
+                    let sign = match operation.op {
+                        UnfoldedOp::Sum => "+",
+                        UnfoldedOp::Product => "*",
+                    };
+                    format!(
+                        "({} {sign} {})",
+                        self.operand(&operation.left)?,
+                        self.operand(&operation.right)?
+                    )
+                }
+                Atom::Remainder(_) => return None,
             };
             for _ in 0..*power {
                 factors.push(factor.clone());
@@ -129,16 +140,17 @@ impl Printer<'_> {
         if ratio.divisor.is_zero() {
             return None;
         }
-        let part = |size: &Size| {
-            let text = self.size(size)?;
-            let is_simple = size.as_var().is_some() || size.as_constant().is_some();
-            Some(if is_simple { text } else { format!("({text})") })
-        };
         Some(format!(
             "({} / {})",
-            part(&ratio.dividend)?,
-            part(&ratio.divisor)?
+            self.operand(&ratio.dividend)?,
+            self.operand(&ratio.divisor)?
         ))
+    }
+
+    fn operand(&self, size: &Size) -> Option<String> {
+        let text = self.size(size)?;
+        let is_simple = size.as_var().is_some() || size.as_constant().is_some();
+        Some(if is_simple { text } else { format!("({text})") })
     }
 }
 

@@ -32,6 +32,7 @@ pub(super) fn of(program: &Program) -> Memory {
             memory: &mut memory,
             types: HashMap::new(),
             given: proc.params.iter().map(|param| param.name.clone()).collect(),
+            stack: almach_emit::stack_buffers(proc),
             at: proc.span,
             loops: Loops::None,
             branches: 0,
@@ -54,6 +55,8 @@ struct Walk<'m> {
     types: HashMap<Name, ScalarType>,
     /// The caller's.
     given: HashSet<Name>,
+    /// C arrays, if they have at most so many cells.
+    stack: HashMap<Name, i64>,
     at: Span,
     loops: Loops,
     /// How many branches are around.
@@ -130,6 +133,9 @@ impl Walk<'_> {
     }
 
     fn alloc(&mut self, buffer: &Name, size: &Index, span: Span) {
+        if self.stack.contains_key(buffer) && size.as_constant().is_some() {
+            return;
+        }
         let span = if span.is_none() { self.at } else { span };
         let of = match self.types.get(buffer) {
             Some(ty) => format!(" of `{ty}`"),
