@@ -250,9 +250,17 @@ impl Chooser {
             at: nest.sources.iter().position(Option::is_none).unwrap_or(0),
             initial,
         };
+        // What is done once comes from far memory, which is faster row by row.
+        let is_repeated = stmt
+            .pattern
+            .values
+            .iter()
+            .any(|value| self.repeated.contains(&value.var));
         let all = match around {
             Around::Nothing => self.shared_columns(&columns)?,
-            Around::Parallel if self.machine != Machine::Device => self.columns_in_registers(&columns)?,
+            Around::Parallel if is_repeated && self.machine != Machine::Device => {
+                self.columns_in_registers(&columns)?
+            }
             Around::Nest(_) | Around::Group | Around::Parallel | Around::Lane => {
                 self.fold_columns(&columns, &nest.rows)?
             }
