@@ -246,6 +246,13 @@ impl Emitter<'_> {
         }
     }
 
+    /// A result becomes the caller's, on the host or on the device.
+    pub fn hand_over(&mut self, buffer: &Name, out: &mut Vec<CStmt>) -> Emit<()> {
+        let context = self.context()?;
+        let cells = CExpr::name(self.known(buffer)?.c_name.clone());
+        self.or_fail(CExpr::call("hand_over", [context, cells]), out)
+    }
+
     /// A scalar that the mailbox has in 64 bits.
     fn value_of_raw(&mut self, raw: CExpr, ty: ScalarType) -> CExpr {
         let bits = |this: &mut Self, bits: ScalarType, raw: CExpr| {
@@ -569,6 +576,9 @@ fn passing(access: Access) -> &'static str {
 }
 
 const BLOCKS: &str = include_str!("device/blocks.c");
+const CACHE: &str = include_str!("device/cache.c");
+/// Arrays on the device between calls.
+pub const ARRAYS: &str = include_str!("device/arrays.c");
 const PRELUDE: &str = include_str!("device/prelude.cl");
 const OPENCL: [&str; 2] = [
     include_str!("device/opencl.c"),
@@ -620,7 +630,7 @@ impl Kernels {
     }
 
     /// The host's side: the driver, blocks, and the source of the kernels as lines of text.
-    pub fn runtime(&self, target: Target, values: usize) -> String {
+    pub fn runtime(&self, target: Target, values: usize, kernels_fail: bool) -> String {
         let [types, driver] = match target {
             Target::Cuda => CUDA,
             Target::C | Target::OpenMp | Target::OpenCl => OPENCL,
@@ -640,8 +650,10 @@ impl Kernels {
              static const char *const kernel_names[] = {{\n{names}}};\n\n"
         );
         let constants = format!(
-            "enum {{ KERNELS = {}, GROUP = {GROUP} }};\n\n",
-            self.functions.len()
+            "/* KERNELS_REPORT: whether the host looks after each call at what kernels have to say. */\n\
+             enum {{ KERNELS = {}, GROUP = {GROUP}, KERNELS_REPORT = {} }};\n\n",
+            self.functions.len(),
+            u8::from(kernels_fail || self.counts_copies())
         );
         let wanted = WANTED_DEVICE;
         let [counter, field, collect, forget] = match self.counts_copies() {
@@ -662,6 +674,7 @@ impl Kernels {
             &blocks,
             "\n",
             &sources,
+            CACHE,
             driver,
             KERNEL_TIME,
         ]
@@ -671,8 +684,9 @@ impl Kernels {
 
 const KERNEL_TIME: &str = r#"
 int NAME_kernel_time(struct NAME_ctx *ctx, int number, const char **name, double *seconds, double *least, int64_t *count) {
-  if (ctx->device == NULL || number < 0 || number >= KERNELS + 2) return 1;
-  *name = number < KERNELS ? kernel_names[number] : number == KERNELS ? "to the device" : "from the device";
+  static const char *const others[] = {"to the device", "from the device", "all kernels of a call"};
+  if (ctx->device == NULL || number < 0 || number >= MEASURED) return 1;
+  *name = number < KERNELS ? kernel_names[number] : others[number - KERNELS];
   *seconds = ctx->device->times[number].seconds;
   *least = ctx->device->times[number].least;
   *count = ctx->device->times[number].count;

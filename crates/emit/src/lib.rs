@@ -257,7 +257,8 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
         accounting: options.accounting,
         sites: sites.all(),
         sources,
-        allocates,
+        // Whoever uses the file may want arrays on the device.
+        allocates: allocates || options.target.has_device(),
         releases: bodies.iter().any(|proc| holds_blocks(proc)),
         recursion: match parts.frames.is_empty() {
             true => Recursion::Absent,
@@ -266,6 +267,7 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
         waits: helpers.needs(Helper::Pause),
         stores: !unit.stores.is_empty(),
         kernels: (!kernels.is_empty()).then_some(&kernels),
+        kernels_fail: unit.kernels_fail,
     };
     let store_texts = stores::texts(&unit, &helpers, options.target);
     let runtime_kernels = runtime.kernel_source();
@@ -425,6 +427,7 @@ fn source(
     let mut parts = vec![runtime.includes(), runtime.context()];
     parts.extend(runtime.device());
     parts.extend(runtime.memory());
+    parts.extend(runtime.arrays());
     parts.extend(runtime.failure());
     parts.extend(runtime.stack());
     parts.extend(stores.iter().cloned());

@@ -1,6 +1,6 @@
 //! What every emitted file has around its procedures: the context, failures, memory.
 
-use crate::device::Kernels;
+use crate::device::{ARRAYS, Kernels};
 use crate::print::string_literal;
 use crate::sites::FailureSite;
 use crate::{Accounting, Target};
@@ -9,7 +9,7 @@ use almach_value::ScalarType;
 use almach_value::failure::{RECURSION_BYTES, RECURSION_DEPTH};
 
 /// The functions of every header.
-pub const FUNCTIONS: [&str; 10] = [
+pub const FUNCTIONS: [&str; 20] = [
     "ctx",
     "new",
     "free",
@@ -20,6 +20,17 @@ pub const FUNCTIONS: [&str; 10] = [
     "size",
     "release",
     "trim",
+    // Of devices.
+    "set_device",
+    "new_array",
+    "borrow_array",
+    "write_array",
+    "read_array",
+    "device_memory",
+    "keep_results",
+    "wait",
+    "time_kernels",
+    "kernel_time",
 ];
 
 pub struct Runtime<'a> {
@@ -38,6 +49,8 @@ pub struct Runtime<'a> {
     /// Whether there are stores.
     pub stores: bool,
     pub kernels: Option<&'a Kernels>,
+    /// Whether something in a kernel can fail.
+    pub kernels_fail: bool,
 }
 
 /// Whether a file has procedures that wait for each other.
@@ -57,7 +70,7 @@ impl Runtime<'_> {
             Target::C => ("-ffp-contract=off", ""),
             Target::OpenCl | Target::Cuda => (
                 "-ffp-contract=off -ldl",
-                "#include <dlfcn.h>\n#include <time.h>\n",
+                "#include <dirent.h>\n#include <dlfcn.h>\n#include <sys/stat.h>\n#include <time.h>\n#include <unistd.h>\n",
             ),
             Target::OpenMp => ("-ffp-contract=off -fopenmp", OPENMP_INCLUDES),
         };
@@ -126,10 +139,19 @@ impl Runtime<'_> {
             return None;
         }
         let runtime = match self.kernels {
-            Some(kernels) => kernels.runtime(self.target, self.values()),
+            Some(kernels) => kernels.runtime(self.target, self.values(), self.kernels_fail),
             None => [NO_KERNELS, NO_TIMES].concat(),
         };
         Some(self.fill(&[&runtime, SET_DEVICE].concat()))
+    }
+
+    /// Arrays that stay on the device between calls.
+    pub fn arrays(&self) -> Option<String> {
+        let arrays = match self.kernels {
+            Some(_) => [ARRAYS, TIME_KERNELS].concat(),
+            None => HOST_ARRAYS.to_owned(),
+        };
+        self.target.has_device().then(|| self.fill(&arrays))
     }
 
     /// How many bytes a site's message takes at most.
@@ -690,7 +712,7 @@ const FLOAT_CASE: &str = r"    case 'f':
     case 'd': return float_text(to, size, type, raw);
 ";
 
-const DEVICE_FIELDS: &str = "  struct device *device; /* NULL before it is needed */\n  char device_name[128];\n  bool timed; /* whether kernels are */\n  char trouble[4608];\n";
+const DEVICE_FIELDS: &str = "  struct device *device; /* NULL before it is needed */\n  char device_name[128];\n  bool timed; /* whether kernels are */\n  bool keeps_results; /* on the device */\n  char trouble[4608];\n";
 
 const KNOW: &str = "  if (!know(ctx, (char *)block + BLOCK_HEAD, (size_t)count * cell)) {\n    free(block->memory);\n    return NULL;\n  }\n";
 
@@ -728,8 +750,59 @@ const SET_DEVICE: &str = r#"void NAME_set_device(struct NAME_ctx *ctx, const cha
   snprintf(ctx->device_name, sizeof ctx->device_name, "%s", device == NULL ? "" : device);
 }
 
-void NAME_time_kernels(struct NAME_ctx *ctx, bool timed) {
-  close_device(ctx);
+void NAME_keep_results(struct NAME_ctx *ctx, bool kept) {
+  ctx->keeps_results = kept;
+}
+"#;
+
+const TIME_KERNELS: &str = r#"
+int NAME_time_kernels(struct NAME_ctx *ctx, bool timed) {
+  ctx->failure.site = 0;
   ctx->timed = timed;
+  struct device *const device = ctx->device;
+  if (device == NULL) return 0;
+  if (open_device(ctx) != 0) return 1;
+  note_kernels(device);
+  memset(device->times, 0, sizeof device->times);
+  if (driver_measure(&device->driver, timed) == 0) return 0;
+  return trouble(ctx, "the device does not measure", driver_message(&device->driver));
+}
+"#;
+
+/// A program for a device that has no use for one: its arrays are on the host.
+const HOST_ARRAYS: &str = r#"void *NAME_new_array(struct NAME_ctx *ctx, int64_t count, size_t size) {
+  return allocate(ctx, count, size);
+}
+
+void *NAME_borrow_array(struct NAME_ctx *ctx, void *memory, int64_t count, size_t size) {
+  (void)memory;
+  return allocate(ctx, count, size);
+}
+
+int NAME_write_array(struct NAME_ctx *ctx, void *cells, const void *from, size_t bytes) {
+  (void)ctx;
+  if (bytes > 0) memcpy(cells, from, bytes);
+  return 0;
+}
+
+int NAME_read_array(struct NAME_ctx *ctx, const void *cells, void *to, size_t bytes) {
+  (void)ctx;
+  if (bytes > 0) memcpy(to, cells, bytes);
+  return 0;
+}
+
+void *NAME_device_memory(struct NAME_ctx *ctx, const void *array) {
+  (void)ctx, (void)array;
+  return NULL;
+}
+
+int NAME_wait(struct NAME_ctx *ctx) {
+  (void)ctx;
+  return 0;
+}
+
+int NAME_time_kernels(struct NAME_ctx *ctx, bool timed) {
+  ctx->timed = timed;
+  return 0;
 }
 "#;

@@ -1,0 +1,148 @@
+//! C programs around emitted code for devices: arrays that stay there, and kernels that are kept on disk. They run on OpenCL's first device.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::path::Path;
+use std::process::{Command, Output};
+use support::{Folder, almach, root, strings};
+
+const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
+
+/// A program in C around the kernels of a program, built without a warning.
+fn built(backend: &str) -> Folder {
+    let folder = Folder::new();
+    for name in ["heat.alm", "main.c"] {
+        let text = std::fs::read(root().join("examples/embed/device").join(name)).unwrap();
+        folder.write(name, &text);
+    }
+    let args = ["build", "heat.alm", "-o", "heat", "--backend", backend];
+    succeeded(&almach(folder.path(), &strings(&args)));
+    let files = [
+        "-std=c11",
+        "-ffp-contract=off",
+        "heat.c",
+        "main.c",
+        "-lm",
+        "-ldl",
+        "-o",
+        "heat",
+    ];
+    let words = [&WARNINGS[..], &files[..]].concat();
+    let compiled = Command::new("cc").args(words).current_dir(folder.path()).output();
+    succeeded(&compiled.unwrap());
+    folder
+}
+
+fn succeeded(output: &Output) {
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+}
+
+fn run(folder: &Folder, cache: &Path) -> String {
+    let output = Command::new("./heat")
+        .env("ALMACH_KERNELS", cache)
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    succeeded(&output);
+    String::from_utf8(output.stdout).unwrap()
+}
+
+const EXPECTED: &str = "\
+error: an argument reaches beyond the end of the array on the device that it is in
+1024.000 483.150, in the middle 57.130 57.701 57.130
+error: heat.alm:14:30: error[E0811]: it is too warm
+warmest 57.701, of 65536
+1 transfers there, 1 back
+";
+
+/// The kernels that a folder keeps.
+fn kept(folder: &Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths
+        .filter(|path| path.extension().is_some_and(|ending| ending == "kernels"))
+        .collect()
+}
+
+#[test]
+fn arrays_stay_on_the_device_and_kernels_on_disk() {
+    let folder = built("opencl");
+    let cache = folder.path().join("cache");
+    assert_eq!(run(&folder, &cache), EXPECTED);
+    let [file] = &kept(&cache)[..] else {
+        panic!("one file is kept");
+    };
+    let cells = std::fs::read(file).unwrap();
+    let written = std::fs::metadata(file).unwrap().modified().unwrap();
+    // What is kept is used, and stays as it is.
+    assert_eq!(run(&folder, &cache), EXPECTED);
+    assert_eq!(std::fs::metadata(file).unwrap().modified().unwrap(), written);
+    // What is not whole is made anew.
+    std::fs::write(file, &cells[..cells.len() / 2]).unwrap();
+    assert_eq!(run(&folder, &cache), EXPECTED);
+    assert_eq!(std::fs::read(file).unwrap().len(), cells.len());
+    // A folder that cannot be made is none.
+    assert_eq!(run(&folder, Path::new("heat.c/cache")), EXPECTED);
+    assert_eq!(run(&folder, Path::new("")), EXPECTED);
+}
+
+/// Without a driver the program says so; with one it runs as it does elsewhere.
+#[test]
+fn cuda_says_what_is_missing() {
+    let folder = built("cuda");
+    let output = Command::new("./heat")
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    match output.status.success() {
+        true => assert_eq!(String::from_utf8(output.stdout).unwrap(), EXPECTED),
+        false => {
+            let error = String::from_utf8(output.stderr).unwrap();
+            assert!(error.contains("CUDA"), "{error}");
+        }
+    }
+}
+
+/// What is wrong with the device that the user wants is said, with what to do.
+#[test]
+fn devices_that_are_not_there_are_errors() {
+    let folder = Folder::new();
+    folder.write(
+        "twice.alm",
+        b"entry main [n] (xs: [n]f32): [n]f32 = map (\\x -> 2 * x) xs\n",
+    );
+    let run = |words: &[&str], variables: &[(&str, &str)]| {
+        let args = [&["run", "twice.alm", "[1, 2]", "--backend", "opencl"], words].concat();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_almach"));
+        command.args(args).current_dir(folder.path());
+        command.envs(variables.iter().copied());
+        let output = command.output().unwrap();
+        assert!(!output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let missing = run(&["--device", "quantum"], &[]);
+    assert!(missing.contains("error[E0819]"), "{missing}");
+    assert!(
+        missing.contains("OpenCL finds no such device: quantum"),
+        "{missing}"
+    );
+    assert!(missing.contains("--device"), "{missing}");
+    let without = run(&[], &[("ALMACH_OPENCL", "libnothing.so")]);
+    assert!(without.contains("there is no OpenCL here"), "{without}");
+}
+
+/// An array that the device has no memory for.
+#[test]
+fn memory_that_the_device_does_not_have_is_an_error() {
+    let folder = Folder::new();
+    folder.write(
+        "many.alm",
+        b"entry main (n: i64): f32 = sum (materialise (map f32 (iota n)))\n",
+    );
+    let args = ["run", "many.alm", "1000000000000000", "--backend", "opencl"];
+    let output = almach(folder.path(), &strings(&args));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("error[E0812]"), "{error}");
+}
