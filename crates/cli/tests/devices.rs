@@ -146,3 +146,80 @@ fn memory_that_the_device_does_not_have_is_an_error() {
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(error.contains("error[E0812]"), "{error}");
 }
+
+/// The form for nvcc, as far as a C++ compiler can look at it: host and kernels in one source.
+#[test]
+fn sources_for_nvcc_are_cpp() {
+    let folder = Folder::new();
+    let stub = include_str!("nvcc/cuda_runtime.h");
+    folder.write("cuda_runtime.h", stub.as_bytes());
+    let programs = [
+        "embed/device/heat.alm",
+        "primes.alm",
+        "jagged.alm",
+        "kmeans.alm",
+        "list_ranking.alm",
+    ];
+    for program in programs {
+        let path = root().join("examples").join(program);
+        let path = path.to_string_lossy();
+        let args = ["build", &*path, "-o", "program.cu", "--backend", "cuda"];
+        succeeded(&almach(folder.path(), &strings(&args)));
+        let source = std::fs::read_to_string(folder.path().join("program.cu")).unwrap();
+        assert!(source.contains("namespace kernels {"), "{program}");
+        assert!(source.contains("cudaLaunchKernel"), "{program}");
+        let words = ["-std=c++20", "-x", "c++", "-fsyntax-only", "-D__CUDACC__"];
+        let include = ["-I", ".", "program.cu"];
+        let checked = Command::new("g++")
+            .args([&words[..], &include[..]].concat())
+            .current_dir(folder.path())
+            .output();
+        match checked {
+            Ok(output) => succeeded(&output),
+            // There is no C++ compiler here.
+            Err(_) => return,
+        }
+    }
+    let refused = |program: &str, backend: &str| {
+        let path = root().join("examples").join(program);
+        let path = path.to_string_lossy();
+        let args = ["build", &*path, "-o", "program.cu", "--backend", backend];
+        let output = almach(folder.path(), &strings(&args));
+        assert!(!output.status.success(), "{program}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let error = refused("dot.alm", "opencl");
+    assert!(
+        error.contains("a source for nvcc is one of --backend cuda"),
+        "{error}"
+    );
+    let error = refused("tree_fold.alm", "cuda");
+    assert!(
+        error.contains("recursion on the host has no form for nvcc"),
+        "{error}"
+    );
+}
+
+/// Local memory that a program asks for is there, or the error says how much is missing.
+#[test]
+fn local_memory_that_does_not_fit_is_an_error() {
+    let folder = Folder::new();
+    let program = |size: i64| {
+        format!(
+            "entry main [n] (xs: [n]f32): []f32 =\n  mapWorkgroup (\\row ->\n    \
+             let t = toLocal (mapLocal (\\x -> x * 2)) row\n    \
+             in reduceSeq (+) 0 (mapLocal (\\i -> t[{size} - 1 - i] + 1) (iota {size}))) (split {size} xs)\n"
+        )
+    };
+    let emit = |size: i64| {
+        folder.write("program.alm", program(size).as_bytes());
+        let args = ["emit", "program.alm", "--stage", "kernels", "--backend", "opencl"];
+        almach(folder.path(), &strings(&args))
+    };
+    succeeded(&emit(1024));
+    let error = String::from_utf8(emit(16384).stderr).unwrap();
+    let expected =
+        "error[E0812]: a group has 32768 bytes of local memory, and this needs 65536: 32768 too many";
+    assert!(error.contains(expected), "{error}");
+    assert!(error.contains("program.alm:3"), "{error}");
+}

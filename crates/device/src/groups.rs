@@ -23,6 +23,8 @@
 mod barriers;
 mod memory;
 
+pub(crate) use memory::LOCAL_BYTES;
+
 use crate::fills;
 use crate::fresh::Fresh;
 use crate::inline::{count as count_of, with_own_names};

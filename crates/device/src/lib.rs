@@ -36,6 +36,7 @@ mod fresh;
 mod grids;
 mod groups;
 mod inline;
+mod local;
 mod split;
 mod strips;
 mod substitute;
@@ -132,6 +133,10 @@ pub(crate) struct Unit<'a> {
 /// Decides what runs where. Kernels may call these C functions.
 pub fn place(imp: &Checked, entries: &[Entry], functions: &HashSet<Name>) -> Result<Placed, Vec<Diagnostic>> {
     let program = imp.program();
+    let too_large = local::too_large(&program.procs);
+    if !too_large.is_empty() {
+        return Err(too_large);
+    }
     let groups = Groups::of(program.procs.iter());
     let control = control(&program.procs, &groups);
     let taken: HashSet<&Name> = program.procs.iter().map(|proc| &proc.name).collect();

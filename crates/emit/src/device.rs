@@ -22,7 +22,7 @@ use crate::kernel_copies::COPIED;
 use crate::names::Scope;
 use crate::procedure::{Emitter, Known, Region, Repeated, Role};
 use crate::tree::{CBinary, CExpr, CFunction, CParam, CStmt, CType, CUnary, Linkage, scalar_c_name};
-use crate::{Target, print};
+use crate::{Form, Target, nvcc, print};
 use almach_base::{Diagnostic, Name};
 use almach_imp::{Access, Expr, Index, LoopMode, Proc, Stmt, Touched, Transfer, Width};
 use almach_value::{ScalarType, UnOp};
@@ -579,7 +579,7 @@ const BLOCKS: &str = include_str!("device/blocks.c");
 const CACHE: &str = include_str!("device/cache.c");
 /// Arrays on the device between calls.
 pub const ARRAYS: &str = include_str!("device/arrays.c");
-const PRELUDE: &str = include_str!("device/prelude.cl");
+pub const PRELUDE: &str = include_str!("device/prelude.cl");
 const OPENCL: [&str; 2] = [
     include_str!("device/opencl.c"),
     include_str!("device/opencl_driver.c"),
@@ -587,6 +587,11 @@ const OPENCL: [&str; 2] = [
 const CUDA: [&str; 2] = [
     include_str!("device/cuda.c"),
     include_str!("device/cuda_driver.c"),
+];
+
+const NVCC: [&str; 2] = [
+    include_str!("device/nvcc.c"),
+    include_str!("device/nvcc_driver.c"),
 ];
 
 /// Work-items of a group where nothing says how many.
@@ -605,6 +610,11 @@ impl Kernels {
 
     pub fn is_empty(&self) -> bool {
         self.functions.is_empty()
+    }
+
+    /// Whether there are functions of the user's in kernels.
+    pub fn has_foreign(&self) -> bool {
+        self.foreign.is_some()
     }
 
     fn counts_copies(&self) -> bool {
@@ -629,25 +639,44 @@ impl Kernels {
         parts.join("\n")
     }
 
-    /// The host's side: the driver, blocks, and the source of the kernels as lines of text.
-    pub fn runtime(&self, target: Target, values: usize, kernels_fail: bool) -> String {
-        let [types, driver] = match target {
-            Target::Cuda => CUDA,
-            Target::C | Target::OpenMp | Target::OpenCl => OPENCL,
-        };
-        let lines: String = self
-            .source(values)
+    /// The kernels for the device's compiler, as lines of text, or for nvcc, as they are.
+    fn sources(&self, form: Form, values: usize) -> String {
+        let source = self.source(values);
+        if form == Form::Nvcc {
+            let functions: String = self
+                .functions
+                .iter()
+                .map(|function| format!("  (const void *)kernels::{},\n", function.name))
+                .collect();
+            let kernels = nvcc::kernels(&source);
+            return format!("{kernels}static const void *const kernel_functions[] = {{\n{functions}}};\n\n");
+        }
+        let lines: String = source
             .lines()
             .map(|line| format!("  {},\n", print::string_literal(&format!("{line}\n"))))
             .collect();
+        format!("/* The kernels. */\nstatic const char *const kernel_source[] = {{\n{lines}}};\n\n")
+    }
+
+    /// The host's side: the driver, blocks, and the kernels.
+    pub fn runtime(&self, target: Target, form: Form, values: usize, kernels_fail: bool) -> String {
+        let [types, driver] = match (form, target) {
+            (Form::Nvcc, _) => NVCC,
+            (Form::C, Target::Cuda) => CUDA,
+            (Form::C, Target::C | Target::OpenMp | Target::OpenCl) => OPENCL,
+        };
+        let cache = match form {
+            Form::Nvcc => "",
+            Form::C => CACHE,
+        };
         let names: String = self
             .functions
             .iter()
             .map(|function| format!("  {},\n", print::string_literal(&function.name)))
             .collect();
         let sources = format!(
-            "/* The kernels. */\nstatic const char *const kernel_source[] = {{\n{lines}}};\n\n\
-             static const char *const kernel_names[] = {{\n{names}}};\n\n"
+            "{}static const char *const kernel_names[] = {{\n{names}}};\n\n",
+            self.sources(form, values)
         );
         let constants = format!(
             "/* KERNELS_REPORT: whether the host looks after each call at what kernels have to say. */\n\
@@ -674,7 +703,7 @@ impl Kernels {
             &blocks,
             "\n",
             &sources,
-            CACHE,
+            cache,
             driver,
             KERNEL_TIME,
         ]

@@ -3,7 +3,7 @@
 use crate::device::{ARRAYS, Kernels};
 use crate::print::string_literal;
 use crate::sites::FailureSite;
-use crate::{Accounting, Target};
+use crate::{Accounting, Form, Target, nvcc};
 use almach_base::SourceMap;
 use almach_value::ScalarType;
 use almach_value::failure::{RECURSION_BYTES, RECURSION_DEPTH};
@@ -36,6 +36,7 @@ pub const FUNCTIONS: [&str; 20] = [
 pub struct Runtime<'a> {
     pub name: &'a str,
     pub target: Target,
+    pub form: Form,
     pub accounting: Accounting,
     pub sites: &'a [FailureSite],
     pub sources: &'a SourceMap,
@@ -66,6 +67,11 @@ impl Runtime<'_> {
     }
 
     pub fn includes(&self) -> String {
+        if self.form == Form::Nvcc {
+            let text = self.fill(INCLUDES).replace("Compile with FLAGS", NVCC_FLAGS);
+            let text = text.replace("OMP\n", NVCC_INCLUDES).replace("SCHED\n", "");
+            return [&text, nvcc::CONVERSIONS].concat();
+        }
         let (flags, omp) = match self.target {
             Target::C => ("-ffp-contract=off", ""),
             Target::OpenCl | Target::Cuda => (
@@ -139,7 +145,7 @@ impl Runtime<'_> {
             return None;
         }
         let runtime = match self.kernels {
-            Some(kernels) => kernels.runtime(self.target, self.values(), self.kernels_fail),
+            Some(kernels) => kernels.runtime(self.target, self.form, self.values(), self.kernels_fail),
             None => [NO_KERNELS, NO_TIMES].concat(),
         };
         Some(self.fill(&[&runtime, SET_DEVICE].concat()))
@@ -294,6 +300,10 @@ const OPENMP_INCLUDES: &str = r#"
 #endif
 "#;
 
+const NVCC_FLAGS: &str = "Compile with nvcc -std=c++20 -fmad=false -Xcompiler -ffp-contract=off";
+
+const NVCC_INCLUDES: &str = "#include <cuda_runtime.h>\n#include <initializer_list>\n#include <time.h>\n";
+
 const CONTEXT: &str = r"/* Where a call failed (0: it did not), and the values that the message mentions. */
 struct failure {
   int site;
@@ -436,7 +446,7 @@ const ALLOCATE: &str = r"/* A kept block with room for so many bytes, but not fo
 static struct head *reused(struct NAME_ctx *ctx, size_t bytes) {
   if (bytes < LARGE + PAGE || ctx->kept == NULL) return NULL;
   for (int i = 0; i < KEPT_BLOCKS && ctx->kept[i] != NULL; i++) {
-    struct head *const block = ctx->kept[i];
+    struct head *const block = (struct head *)ctx->kept[i];
     if (block->bytes < bytes || block->bytes / 2 > bytes) continue;
     for (; i + 1 < KEPT_BLOCKS; i++) ctx->kept[i] = ctx->kept[i + 1];
     ctx->kept[KEPT_BLOCKS - 1] = NULL;
@@ -480,7 +490,7 @@ GIVE
     free(block->memory);
     return;
   }
-  struct head *const oldest = ctx->kept[KEPT_BLOCKS - 1];
+  struct head *const oldest = (struct head *)ctx->kept[KEPT_BLOCKS - 1];
   if (oldest != NULL) free(oldest->memory);
   for (int i = KEPT_BLOCKS - 1; i > 0; i--) ctx->kept[i] = ctx->kept[i - 1];
   ctx->kept[0] = block;

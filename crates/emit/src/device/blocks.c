@@ -235,7 +235,7 @@ static size_t blocks_up_to(const struct device *device, const char *cell) {
 static struct block *find_block(struct NAME_ctx *ctx, const void *cell) {
   struct device *const device = ctx->device;
   if (device == NULL || cell == NULL) return NULL;
-  const size_t after = blocks_up_to(device, cell);
+  const size_t after = blocks_up_to(device, (const char *)cell);
   if (after == 0) return NULL;
   struct block *const block = &device->blocks[after - 1];
   return (size_t)((const char *)cell - block->cells) <= block->bytes ? block : NULL;
@@ -287,7 +287,7 @@ static SOMETIMES int attach(struct NAME_ctx *ctx, const void *cells, int64_t cou
 
 /* A block of the host's heap; false where there is no memory to note it. */
 static SOMETIMES bool know(struct NAME_ctx *ctx, void *cells, size_t bytes) {
-  const struct block block = {.cells = cells, .bytes = bytes, .valid = ON_HOST};
+  const struct block block = {.cells = (char *)cells, .bytes = bytes, .valid = ON_HOST};
   return ctx->device == NULL || add_block(ctx, block) == 0;
 }
 
@@ -306,7 +306,7 @@ static SOMETIMES void shrunk(struct NAME_ctx *ctx, uintptr_t from, void *to, siz
   struct block block = device->blocks[after - 1];
   for (size_t i = after; i < device->count; i++) device->blocks[i - 1] = device->blocks[i];
   device->count--;
-  block.cells = to;
+  block.cells = (char *)to;
   block.bytes = bytes;
   (void)add_block(ctx, block); /* there is room for it */
 }
