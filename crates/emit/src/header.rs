@@ -30,6 +30,14 @@ pub fn header(name: &str, target: Target, exports: &[Exported], foreign: &str) -
         .replace("GUARD", &guard)
         .replace("MACRO", &macro_name)
         .replace("VERSION_TEXT", env!("CARGO_PKG_VERSION"))
+        .replace(
+            "STDDEF\n",
+            if target.has_device() {
+                "#include <stddef.h>\n"
+            } else {
+                ""
+            },
+        )
         .replace("DEVICE\n", if target.has_device() { SET_DEVICE } else { "" })
         .replace("NAME", name);
     out.push_str(foreign);
@@ -124,7 +132,7 @@ const TEMPLATE: &str = r#"/* Made by Almach VERSION_TEXT. */
 #define GUARD
 
 #include <stdbool.h>
-#include <stddef.h>
+STDDEF
 #include <stdint.h>
 
 #define MACRO_ALMACH_VERSION "VERSION_TEXT"
