@@ -1,6 +1,7 @@
 #include "asum.h"
 #include "asum_seq.h"
 #include "almach.h"
+#include "blas.h"
 
 ALMACH(asum)
 
@@ -37,9 +38,15 @@ static void run_tuned(void) {
   out = sum;
 }
 
+BLAS(float, sasum, int, const float *, int)
+
+static void run_blas(void) {
+  out = sasum()((int)n, xs, 1);
+}
+
 static double error(void) { return difference_f32(&out, &reference, 1); }
 static double bytes(void) { return 4.0 * (double)n; }
 static double flops(void) { return (double)n; }
 
-VARIANTS
+VARIANTS_AND({"openblas", run_blas, has_blas})
 const struct workload workload = {setup, error, 1e-2, bytes, flops, variants};

@@ -63,6 +63,7 @@ static double bytes(void) { return 4.0 * (double)n; }
 static double flops(void) { return 2.0 * ACCUMULATORS * LANES * (double)(n / 16); }
 
 static const struct variant variants[] = {
-  {"read", read_all}, {"copy", copy_all}, {"stream", stream_all}, {"fma", multiply_add}, {NULL, NULL}};
+  {"read", read_all, NULL}, {"copy", copy_all, NULL}, {"stream", stream_all, NULL}, {"fma", multiply_add, NULL},
+  {NULL, NULL, NULL}};
 
 const struct workload workload = {setup, none, 0, bytes, flops, variants};

@@ -1,6 +1,7 @@
 #include "dot.h"
 #include "dot_seq.h"
 #include "almach.h"
+#include "blas.h"
 
 ALMACH(dot)
 
@@ -39,9 +40,15 @@ static void run_tuned(void) {
   out = sum;
 }
 
+BLAS(float, sdot, int, const float *, int, const float *, int)
+
+static void run_blas(void) {
+  out = sdot()((int)n, xs, 1, ys, 1);
+}
+
 static double error(void) { return difference_f32(&out, &reference, 1); }
 static double bytes(void) { return 8.0 * (double)n; }
 static double flops(void) { return 2.0 * (double)n; }
 
-VARIANTS
+VARIANTS_AND({"openblas", run_blas, has_blas})
 const struct workload workload = {setup, error, 1e-1, bytes, flops, variants};

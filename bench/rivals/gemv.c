@@ -1,6 +1,7 @@
 #include "gemv.h"
 #include "gemv_seq.h"
 #include "almach.h"
+#include "blas.h"
 
 ALMACH(gemv)
 ARRAY(gemv, float)
@@ -63,9 +64,17 @@ static void run_tuned(void) {
   }
 }
 
+BLAS(void, sgemv, int, int, int, int, float, const float *, int, const float *, int, float, float *, int)
+
+static void run_blas(void) {
+  rival();
+  memcpy(own, ys, (size_t)n * sizeof *own);
+  sgemv()(ROW_MAJOR, AS_IT_IS, (int)n, (int)n, 1.5f, a, (int)n, xs, 1, 0.5f, own, 1);
+}
+
 static double error(void) { return difference_f32(found, reference, n); }
 static double bytes(void) { return 4.0 * (double)n * (double)n + 12.0 * (double)n; }
 static double flops(void) { return 2.0 * (double)n * (double)n; }
 
-VARIANTS
+VARIANTS_AND({"openblas", run_blas, has_blas})
 const struct workload workload = {setup, error, 1e-3, bytes, flops, variants};

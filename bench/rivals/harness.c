@@ -66,7 +66,7 @@ static int64_t peak_of(const struct variant *variant) {
   return peak - before + (is_rival && result_bytes != NULL ? (int64_t)result_bytes() : 0);
 }
 
-enum { MOST_VARIANTS = 8, MOST_SAMPLES = 400 };
+enum { MOST_VARIANTS = 12, MOST_SAMPLES = 400 };
 
 static uint64_t state = 0x9e3779b97f4a7c15u;
 
@@ -146,8 +146,9 @@ int main(int argc, char **argv) {
   if (!workload.setup(size)) return 1;
   printf("bytes %.0f\nflops %.0f\n", workload.bytes(), workload.flops());
   int count = 0, times[MOST_VARIANTS];
-  while (workload.variants[count].name != NULL && count < MOST_VARIANTS) {
-    const struct variant *variant = &workload.variants[count];
+  const struct variant *variants[MOST_VARIANTS];
+  for (const struct variant *variant = workload.variants; variant->name != NULL && count < MOST_VARIANTS; variant++) {
+    if (variant->is_here != NULL && !variant->is_here()) continue;
     const int64_t most = peak_of(variant);
     printf("%s-peak %lld\n", variant->name, (long long)most);
     const double error = workload.error();
@@ -155,15 +156,16 @@ int main(int argc, char **argv) {
       fprintf(stderr, "%s: the result differs from the reference by %g\n", variant->name, error);
       return 1;
     }
-    times[count++] = repeats(variant);
+    times[count] = repeats(variant);
+    variants[count++] = variant;
   }
   const double start = now();
   for (int sample = 0; sample < MOST_SAMPLES; sample++) {
     if (sample >= 5 && now() - start > limit) break;
     for (int at = 0; at < count; at++) {
       const double begin = now();
-      for (int i = 0; i < times[at]; i++) workload.variants[at].run();
-      printf("%s %.1f\n", workload.variants[at].name, (now() - begin) / times[at]);
+      for (int i = 0; i < times[at]; i++) variants[at]->run();
+      printf("%s %.1f\n", variants[at]->name, (now() - begin) / times[at]);
     }
     fflush(stdout);
   }

@@ -14,6 +14,8 @@
 struct variant {
   const char *name;
   void (*run)(void);
+  /* Whether it can run on this machine; NULL where it always can. */
+  bool (*is_here)(void);
 };
 
 struct workload {

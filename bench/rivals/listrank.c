@@ -33,12 +33,14 @@ static void run_almach_seq(void) {
 
 static void run_plain(void) {
   rival();
+  scratch = block_bytes(other);
   walk_list(&list, other, own);
 }
 
 /* Wyllie: every node takes the sum of the one it refers to, and what that refers to. */
 static void run_tuned(void) {
   rival();
+  scratch = block_bytes(other) + block_bytes(from) + block_bytes(to);
   const int64_t n = list.n;
   const int32_t *sums = list.values, *next = list.next;
   int32_t *new_sums = own, *new_next = from;

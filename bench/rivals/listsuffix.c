@@ -15,13 +15,17 @@ static uint32_t *given_tags;
 static int32_t *given_values;
 static int64_t *given_references;
 static enum { NONE, THREADS, SEQ } given;
+static enum ours given_by;
 
 void forget(void) {
   void *const blocks[] = {given_tags, given_values, given_references};
+  const enum ours now = ours;
+  ours = given_by;
   for (int i = 0; i < 3; i++) {
     if (given == THREADS) listsuffix_release(listsuffix_context(), blocks[i]);
     if (given == SEQ) listsuffix_seq_release(listsuffix_seq_context(), blocks[i]);
   }
+  ours = now;
   given = NONE;
 }
 
@@ -45,6 +49,7 @@ static void run_almach(void) {
   CALL(listsuffix, list.first, list.n, tags, list.values, references, &given_root, &given_count, &given_tags,
        &given_values, &given_references);
   given = THREADS;
+  given_by = ours;
 }
 
 static void run_almach_seq(void) {

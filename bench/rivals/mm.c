@@ -1,6 +1,7 @@
 #include "mm.h"
 #include "mm_seq.h"
 #include "almach.h"
+#include "blas.h"
 
 ALMACH(mm)
 ARRAY(mm, double)
@@ -79,9 +80,16 @@ static void run_tuned(void) {
       }
 }
 
+BLAS(void, dgemm, int, int, int, int, int, int, double, const double *, int, const double *, int, double, double *, int)
+
+static void run_blas(void) {
+  rival();
+  dgemm()(ROW_MAJOR, AS_IT_IS, AS_IT_IS, (int)n, (int)n, (int)n, 1, a, (int)n, b, (int)n, 0, own, (int)n);
+}
+
 static double error(void) { return difference_f64(found, reference, n * n); }
 static double bytes(void) { return 24.0 * (double)n * (double)n; }
 static double flops(void) { return 2.0 * (double)n * (double)n * (double)n; }
 
-VARIANTS
+VARIANTS_AND({"openblas", run_blas, has_blas})
 const struct workload workload = {setup, error, 1e-10, bytes, flops, variants};

@@ -1,6 +1,7 @@
 #include "norm.h"
 #include "norm_seq.h"
 #include "almach.h"
+#include "blas.h"
 
 ALMACH(norm)
 
@@ -38,9 +39,15 @@ static void run_tuned(void) {
   out = sqrtf(sum);
 }
 
+BLAS(float, snrm2, int, const float *, int)
+
+static void run_blas(void) {
+  out = snrm2()((int)n, xs, 1);
+}
+
 static double error(void) { return difference_f32(&out, &reference, 1); }
 static double bytes(void) { return 4.0 * (double)n; }
 static double flops(void) { return 2.0 * (double)n; }
 
-VARIANTS
+VARIANTS_AND({"openblas", run_blas, has_blas})
 const struct workload workload = {setup, error, 1e-2, bytes, flops, variants};

@@ -1,6 +1,7 @@
 #include "scal.h"
 #include "scal_seq.h"
 #include "almach.h"
+#include "blas.h"
 
 ALMACH(scal)
 ARRAY(scal, float)
@@ -46,9 +47,16 @@ static void run_tuned(void) {
   for (int64_t i = 0; i < n; i++) own[i] = 1.7f * xs[i];
 }
 
+BLAS(void, saxpby, int, float, const float *, int, float, float *, int)
+
+static void run_blas(void) {
+  rival();
+  saxpby()((int)n, 1.7f, xs, 1, 0, own, 1);
+}
+
 static double error(void) { return difference_f32(found, reference, n); }
 static double bytes(void) { return 8.0 * (double)n; }
 static double flops(void) { return (double)n; }
 
-VARIANTS
+VARIANTS_AND({"openblas", run_blas, has_blas})
 const struct workload workload = {setup, error, 1e-4, bytes, flops, variants};

@@ -42,11 +42,11 @@
     name##_clang arguments;                                                                \
     found = own;                                                                           \
   }                                                                                        \
-  static const struct variant variants[] = {{"almach-seq", run_almach},                    \
-                                            {"c++-gcc", run_gcc},                          \
-                                            {"c++-clang", run_clang},                      \
-                                            {"c++-gcc-again", run_gcc},                    \
-                                            {NULL, NULL}};
+  static const struct variant variants[] = {{"almach-seq", run_almach, NULL},              \
+                                            {"c++-gcc", run_gcc, NULL},                    \
+                                            {"c++-clang", run_clang, NULL},                \
+                                            {"c++-gcc-again", run_gcc, NULL},              \
+                                            {NULL, NULL, NULL}};
 
 /* The result of the C++, which is what ours must agree with. */
 #define REFERENCE(count)                                                                   \

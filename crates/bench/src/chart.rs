@@ -1,6 +1,7 @@
-//! A chart of the ratios, as SVG: one bar per workload, on a logarithmic scale around 1.
+//! A chart of the ratios, as SVG, on a logarithmic scale around 1: of every workload a bar for its speed beside the best rival, and a mark for
+//! what it is of the machine's own.
 
-use crate::measure::Measured;
+use crate::measure::{Ceilings, Measured};
 use crate::suite::Kind;
 
 const ROW: f64 = 22.0;
@@ -9,13 +10,13 @@ const WIDTH: f64 = 520.0;
 /// The scale ends at this ratio and its inverse.
 const END: f64 = 8.0;
 
-pub fn draw(all: &[Measured]) -> String {
+pub fn draw(all: &[Measured], ceilings: &Ceilings) -> String {
     let height = ROW * (all.len() as f64 + 2.0);
     let total = LEFT + WIDTH + 70.0;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{total}\" height=\"{height}\" \
          font-family=\"sans-serif\" font-size=\"12\">\n\
-         <text x=\"{LEFT}\" y=\"14\">speed relative to tuned OpenMP C (right of the line is faster)</text>\n"
+         <text x=\"{LEFT}\" y=\"14\">speed beside the best rival (bars to the right of 1 are faster), and of what the machine can (marks)</text>\n"
     );
     let one = x(1.0);
     for ratio in [0.25, 0.5, 1.0, 2.0, 4.0] {
@@ -30,11 +31,23 @@ pub fn draw(all: &[Measured]) -> String {
     }
     for (row, measured) in all.iter().enumerate() {
         let ratio = match measured.kind {
-            Kind::C => measured.ratio("almach", "tuned"),
-            Kind::Thesis => measured.ratio("almach-seq", measured.better_cpp()),
+            Kind::C => measured.ratio("almach", measured.best_rival()),
+            Kind::Thesis => measured.ratio("almach-seq", measured.best_rival()),
+        };
+        let mark = match measured.kind {
+            Kind::C => x(measured.floor(ceilings) / measured.median("almach")),
+            Kind::Thesis => x(f64::NAN),
         };
         let (top, end) = (ROW * (row as f64 + 1.0) + 4.0, x(ratio));
         let (from, to) = (one.min(end), one.max(end));
+        if measured.kind == Kind::C {
+            svg.push_str(&format!(
+                "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"2\" height=\"{:.1}\" fill=\"#333\"/>\n",
+                mark - 1.0,
+                top - 2.0,
+                ROW - 4.0,
+            ));
+        }
         let colour = if ratio >= 0.95 { "#3a7d44" } else { "#b5483a" };
         svg.push_str(&format!(
             "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>\n\

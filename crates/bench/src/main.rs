@@ -3,7 +3,9 @@
 
 mod chart;
 mod measure;
+mod publish;
 mod report;
+mod shows;
 mod suite;
 mod variants;
 
@@ -38,6 +40,12 @@ struct Options {
     /// The seed of variants
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// The threads of all variants, each bound to a core of its own; as many as there are processors where nothing is said
+    #[arg(long)]
+    threads: Option<u32>,
+    /// Writes the table into the suite's README, with the date and the processor's name, and the chart beside it
+    #[arg(long)]
+    publish: bool,
     /// The C compiler of the rivals
     #[arg(long, default_value = "cc")]
     cc: String,
@@ -62,7 +70,13 @@ fn say(line: &str) {
 
 fn run(options: &Options) -> Result<(), String> {
     let selected = suite::select(&options.names)?;
-    let tools = Tools::new(&options.almach, &options.folder, &options.out, &options.cc)?;
+    let tools = Tools::new(
+        &options.almach,
+        &options.folder,
+        &options.out,
+        &options.cc,
+        options.threads,
+    )?;
     if let Some(count) = options.variants {
         return compare_variants(options, &tools, &selected, count);
     }
@@ -91,8 +105,12 @@ fn run(options: &Options) -> Result<(), String> {
     };
     write("results.csv", report::csv(&all))?;
     write("results.md", report::markdown(&all, &ceilings))?;
-    write("results.svg", chart::draw(&all))?;
+    write("results.svg", chart::draw(&all, &ceilings))?;
     say(&report::summary(&all));
+    say(&shows::lines(&all, &ceilings));
+    if options.publish {
+        publish::publish(&options.folder, &all, &ceilings, options.threads)?;
+    }
     match failures.is_empty() {
         true => Ok(()),
         false => Err(format!("not measured: {}", failures.join(", "))),

@@ -1,6 +1,6 @@
 //! Building and running.
 
-use crate::suite::{Kind, Workload};
+use crate::suite::{Kind, Moves, Numbers, Workload};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,8 @@ pub struct Tools {
     cc: String,
     /// The other C++ compiler, where it is here.
     clang: Option<String>,
+    /// The threads of all variants, each on a core of its own; as many as there are processors where nothing is said.
+    threads: Option<u32>,
 }
 
 /// The times of one workload: by variant, nanoseconds per run.
@@ -21,6 +23,7 @@ pub struct Measured {
     pub name: &'static str,
     pub size: u64,
     pub kind: Kind,
+    pub workload: &'static Workload,
     pub bytes: f64,
     pub flops: f64,
     times: BTreeMap<String, Vec<f64>>,
@@ -34,8 +37,17 @@ pub struct Ceilings {
     pub read: f64,
     pub copy: f64,
     pub stream: f64,
+    /// In the cores' own caches.
+    pub cached: f64,
     /// Operations per nanosecond.
     pub fma: f64,
+}
+
+/// Whether a library checks what may fail.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Checks {
+    On,
+    Off,
 }
 
 /// What a context and the bookkeeping of threads take, whatever the size of the workload is.
@@ -43,8 +55,17 @@ const CONTEXT_BYTES: f64 = 4096.0;
 
 const SIZE_OF_CEILINGS: u64 = 1 << 25;
 
+/// Two arrays of so many are in the cores' own caches.
+const SIZE_IN_CACHE: u64 = 1 << 16;
+
 impl Tools {
-    pub fn new(almach: &Path, folder: &Path, out: &Path, cc: &str) -> Result<Tools, String> {
+    pub fn new(
+        almach: &Path,
+        folder: &Path,
+        out: &Path,
+        cc: &str,
+        threads: Option<u32>,
+    ) -> Result<Tools, String> {
         std::fs::create_dir_all(out).map_err(|error| format!("{}: {error}", out.display()))?;
         let absolute = |path: &Path| {
             path.canonicalize()
@@ -56,6 +77,7 @@ impl Tools {
             out: absolute(out)?,
             cc: cc.to_string(),
             clang: clang(),
+            threads,
         })
     }
 
@@ -68,7 +90,7 @@ impl Tools {
         self.folder.join("workloads").join(format!("{program}.alm"))
     }
 
-    fn library(&self, program: &str, backend: &str, name: &str) -> Result<PathBuf, String> {
+    fn library(&self, program: &str, backend: &str, name: &str, checks: Checks) -> Result<PathBuf, String> {
         let target = self.out.join(name);
         let mut command = Command::new(&self.almach);
         command
@@ -76,6 +98,9 @@ impl Tools {
             .arg(self.program(program))
             .args(["--backend", backend, "-o"])
             .arg(&target);
+        if checks == Checks::Off {
+            command.arg("--unchecked");
+        }
         output(&mut command)?;
         Ok(target.with_extension("so"))
     }
@@ -100,7 +125,7 @@ impl Tools {
             .arg(rivals.join("harness.c"))
             .args(libraries)
             .arg(format!("-Wl,-rpath,{}", self.out.display()))
-            .args(["-lm", "-o"])
+            .args(["-lm", "-ldl", "-o"])
             .arg(&target);
         output(&mut command)?;
         Ok(target)
@@ -131,11 +156,13 @@ impl Tools {
     /// Builds the program of a workload, with ours and its rivals.
     fn build(&self, workload: &Workload) -> Result<PathBuf, String> {
         let program = workload.program;
-        let one_thread = self.library(program, "c", &format!("{program}_seq"))?;
+        let one_thread = self.library(program, "c", &format!("{program}_seq"), Checks::On)?;
         match workload.kind {
             Kind::C => {
-                let threads = self.library(program, "openmp", program)?;
-                self.compile("rivals", program, &[threads, one_thread])
+                let threads = self.library(program, "openmp", program, Checks::On)?;
+                let unchecked = format!("{program}_unchecked");
+                let unchecked = self.library(program, "openmp", &unchecked, Checks::Off)?;
+                self.compile("rivals", program, &[threads, unchecked, one_thread])
             }
             Kind::Thesis => {
                 let gcc = self.cpp(program, "g++", "_gcc")?;
@@ -150,6 +177,15 @@ impl Tools {
     fn times(&self, program: &Path, size: u64, seconds: f64) -> Result<BTreeMap<String, Vec<f64>>, String> {
         let mut command = Command::new(program);
         command.args([size.to_string(), seconds.to_string()]);
+        if let Some(threads) = self.threads {
+            let threads = threads.to_string();
+            command
+                .env("OMP_NUM_THREADS", &threads)
+                .env("ALMACH_NUM_THREADS", &threads)
+                .env("OMP_PLACES", "cores")
+                .env("OMP_PROC_BIND", "close")
+                .env("OPENBLAS_NUM_THREADS", &threads);
+        }
         let text = output(&mut command)?;
         let mut times: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         for line in text.lines() {
@@ -192,7 +228,12 @@ pub fn output(command: &mut Command) -> Result<String, String> {
     }
 }
 
-pub fn measure(tools: &Tools, workload: &Workload, size: u64, seconds: f64) -> Result<Measured, String> {
+pub fn measure(
+    tools: &Tools,
+    workload: &'static Workload,
+    size: u64,
+    seconds: f64,
+) -> Result<Measured, String> {
     let binary = tools.build(workload)?;
     let mut times = tools.times(&binary, size, seconds)?;
     let names: Vec<String> = times.keys().cloned().collect();
@@ -207,6 +248,7 @@ pub fn measure(tools: &Tools, workload: &Workload, size: u64, seconds: f64) -> R
         name: workload.name,
         size,
         kind: workload.kind,
+        workload,
         bytes: only("bytes").unwrap_or(0.0),
         flops: only("flops").unwrap_or(0.0),
         times,
@@ -218,6 +260,56 @@ impl Measured {
     /// The median time of a variant.
     pub fn median(&self, variant: &str) -> f64 {
         self.times.get(variant).map_or(f64::NAN, |times| median(times))
+    }
+
+    pub fn has(&self, variant: &str) -> bool {
+        self.times.contains_key(variant)
+    }
+
+    /// The rival that is fastest, of those with threads and without.
+    pub fn best_rival(&self) -> &'static str {
+        let rivals = match self.kind {
+            Kind::C => &["tuned", "openblas", "plain"][..],
+            Kind::Thesis => &["c++-gcc", "c++-clang"][..],
+        };
+        let here = rivals.iter().filter(|rival| self.has(rival));
+        let fastest = here.min_by(|a, b| self.median(a).total_cmp(&self.median(b)));
+        fastest.copied().unwrap_or("tuned")
+    }
+
+    /// How far two measurements of the rival are apart.
+    pub fn spread(&self) -> f64 {
+        match self.kind {
+            Kind::C => (self.ratio("tuned", "tuned-again") - 1.0).abs(),
+            Kind::Thesis => (self.ratio("c++-gcc", "c++-gcc-again") - 1.0).abs(),
+        }
+    }
+
+    /// Whether operations take longer than bytes, at the speeds of the machine.
+    pub fn computes(&self, ceilings: &Ceilings) -> bool {
+        self.flops / self.speed(ceilings) > self.bytes / self.bandwidth(ceilings)
+    }
+
+    /// How far ours is from the floor, as a multiple of how far the best known program was from its own; and how many times that it may be.
+    pub fn beside_the_best(&self, ceilings: &Ceilings) -> Option<(f64, f64)> {
+        let best = self.workload.best?;
+        let ours = self.median("almach") / self.floor(ceilings);
+        Some((ours / best.floors, best.within))
+    }
+
+    fn bandwidth(&self, ceilings: &Ceilings) -> f64 {
+        match self.workload.moves {
+            Moves::Reads => ceilings.read,
+            Moves::Writes => ceilings.stream.max(ceilings.copy),
+            Moves::InCache => ceilings.cached,
+        }
+    }
+
+    fn speed(&self, ceilings: &Ceilings) -> f64 {
+        match self.workload.numbers {
+            Numbers::F32 => ceilings.fma,
+            Numbers::F64 => ceilings.fma / 2.0,
+        }
     }
 
     /// How many times faster one variant is than another.
@@ -250,7 +342,7 @@ impl Measured {
 
     /// The least time the machine could need.
     pub fn floor(&self, ceilings: &Ceilings) -> f64 {
-        (self.bytes / ceilings.read.max(ceilings.stream)).max(self.flops / ceilings.fma)
+        (self.bytes / self.bandwidth(ceilings)).max(self.flops / self.speed(ceilings))
     }
 }
 
@@ -268,17 +360,19 @@ pub fn median(values: &[f64]) -> f64 {
 impl Ceilings {
     pub fn measure(tools: &Tools, seconds: f64) -> Result<Ceilings, String> {
         let binary = tools.compile("rivals", "ceilings", &[])?;
-        let times = tools.times(&binary, SIZE_OF_CEILINGS, seconds)?;
-        let best = |name: &str| {
+        let large = tools.times(&binary, SIZE_OF_CEILINGS, seconds)?;
+        let small = tools.times(&binary, SIZE_IN_CACHE, seconds)?;
+        let best = |times: &BTreeMap<String, Vec<f64>>, name: &str| {
             let values = times.get(name).map_or(&[][..], |values| values);
             values.iter().copied().fold(f64::INFINITY, f64::min)
         };
-        let bytes = 4.0 * SIZE_OF_CEILINGS as f64;
+        let bytes = |count: u64| 4.0 * count as f64;
         Ok(Ceilings {
-            read: bytes / best("read"),
-            copy: 2.0 * bytes / best("copy"),
-            stream: 2.0 * bytes / best("stream"),
-            fma: best("flops") / best("fma"),
+            read: bytes(SIZE_OF_CEILINGS) / best(&large, "read"),
+            copy: 2.0 * bytes(SIZE_OF_CEILINGS) / best(&large, "copy"),
+            stream: 2.0 * bytes(SIZE_OF_CEILINGS) / best(&large, "stream"),
+            cached: 2.0 * bytes(SIZE_IN_CACHE) / best(&small, "copy"),
+            fma: best(&large, "flops") / best(&large, "fma"),
         })
     }
 }
@@ -287,8 +381,8 @@ impl fmt::Display for Ceilings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "this machine: read {:.1} GB/s, copy {:.1} GB/s, copy past the cache {:.1} GB/s, {:.0} GFLOP/s (f32)",
-            self.read, self.copy, self.stream, self.fma
+            "this machine: read {:.1} GB/s, copy {:.1} GB/s, copy past the cache {:.1} GB/s, within the cache {:.0} GB/s, {:.0} GFLOP/s (f32)",
+            self.read, self.copy, self.stream, self.cached, self.fma
         )
     }
 }

@@ -6,7 +6,16 @@ use crate::suite::Kind;
 /// Names and what they stand for, in the order of columns.
 fn variants(kind: Kind) -> &'static [&'static str] {
     match kind {
-        Kind::C => &["almach", "tuned", "almach-seq", "plain"],
+        Kind::C => &[
+            "almach",
+            "almach-one",
+            "almach-unchecked",
+            "tuned",
+            "tuned-again",
+            "openblas",
+            "almach-seq",
+            "plain",
+        ],
         Kind::Thesis => &["almach-seq", "c++-gcc", "c++-clang"],
     }
 }
@@ -67,7 +76,7 @@ pub fn time(nanoseconds: f64) -> String {
 pub fn csv(all: &[Measured]) -> String {
     let mut text = String::from("workload,size,variant,median_ns,peak_bytes\n");
     for measured in all {
-        for variant in variants(measured.kind) {
+        for variant in variants(measured.kind).iter().filter(|name| measured.has(name)) {
             let (name, size) = (measured.name, measured.size);
             text.push_str(&format!(
                 "{name},{size},{variant},{:.1},{:.0}\n",
@@ -81,33 +90,47 @@ pub fn csv(all: &[Measured]) -> String {
 
 pub fn markdown(all: &[Measured], ceilings: &Ceilings) -> String {
     let mut text = format!("{ceilings}\n\n");
+    text.push_str(&tables(all, ceilings));
+    text.push_str(&summary(all));
+    text.push('\n');
+    text.push_str(&crate::shows::lines(all, ceilings));
+    text.push('\n');
+    text
+}
+
+/// The tables alone.
+pub fn tables(all: &[Measured], ceilings: &Ceilings) -> String {
+    let mut text = String::new();
     if all.iter().any(|measured| measured.kind == Kind::C) {
         text.push_str(&c_table(all, ceilings));
     }
     if all.iter().any(|measured| measured.kind == Kind::Thesis) {
         text.push_str(&thesis_table(all));
     }
-    text.push_str(&summary(all));
-    text.push('\n');
     text
 }
 
 fn c_table(all: &[Measured], ceilings: &Ceilings) -> String {
     let mut text = String::new();
-    text.push_str("| workload | Almach | tuned OpenMP C | ratio | A/A | Almach, one thread | plain C | ratio | times the floor | Almach holds | tuned C | Almach, one thread | plain C |\n");
-    text.push_str("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
+    text.push_str("| workload | Almach | tuned OpenMP C | ratio | A/A | times the floor | best known | Almach, one thread | gain of threads | cost of checks | Almach, C | plain C | ratio | Almach holds | tuned C | Almach, C | plain C |\n");
+    text.push_str("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
     for measured in all.iter().filter(|measured| measured.kind == Kind::C) {
+        let best = measured.workload.best;
+        let best = best.map_or("-".to_owned(), |best| format!("{:.2}", best.floors));
         text.push_str(&format!(
-            "| {} | {} | {} | {:.2} | {:.2} | {} | {} | {:.2} | {:.2} | {} | {} | {} | {} |\n",
+            "| {} | {} | {} | {:.2} | {:.2} | {:.2} | {best} | {} | {:.2} | {:.2} | {} | {} | {:.2} | {} | {} | {} | {} |\n",
             measured.name,
             time(measured.median("almach")),
             time(measured.median("tuned")),
             measured.ratio("almach", "tuned"),
             measured.ratio("tuned", "tuned-again"),
+            measured.median("almach") / measured.floor(ceilings),
+            time(measured.median("almach-one")),
+            measured.ratio("almach", "almach-one"),
+            measured.ratio("almach-unchecked", "almach"),
             time(measured.median("almach-seq")),
             time(measured.median("plain")),
             measured.ratio("almach-seq", "plain"),
-            measured.median("almach") / measured.floor(ceilings),
             bytes(measured.peak("almach")),
             bytes(measured.peak("tuned")),
             bytes(measured.peak("almach-seq")),
@@ -205,7 +228,7 @@ fn beside_the_better(all: &[&Measured]) -> String {
     )
 }
 
-fn geometric_mean(ratios: impl Iterator<Item = f64>) -> f64 {
+pub fn geometric_mean(ratios: impl Iterator<Item = f64>) -> f64 {
     let (mut sum, mut count) = (0.0, 0u32);
     for ratio in ratios {
         sum += ratio.ln();

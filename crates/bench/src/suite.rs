@@ -1,12 +1,16 @@
 //! The workloads and their sizes. What each computes is said by its `.alm` file; sizes are those of the papers' scale,
 //! with in-cache ones (`_s`) beside them.
 
+#[derive(Clone, Copy)]
 pub struct Workload {
     pub name: &'static str,
     /// The file under `workloads/`, and under `rivals/` or `thesis/`.
     pub program: &'static str,
     pub size: u64,
     pub kind: Kind,
+    pub moves: Moves,
+    pub numbers: Numbers,
+    pub best: Option<Best>,
 }
 
 /// What a workload is beside.
@@ -18,69 +22,133 @@ pub enum Kind {
     Thesis,
 }
 
-const fn workload(name: &'static str, program: &'static str, size: u64) -> Workload {
+/// Where the bytes of a workload go, which says how fast they can.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Moves {
+    /// Nearly all are read.
+    Reads,
+    /// What is written is no small part.
+    Writes,
+    /// All fit into the cores' own caches.
+    InCache,
+}
+
+/// What its operations are on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Numbers {
+    F32,
+    F64,
+}
+
+/// The fastest program anybody has shown for a workload on a machine of this kind.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Best {
+    /// Its time as a multiple of the floor that was measured beside it.
+    pub floors: f64,
+    /// How many times its own multiple ours may be.
+    pub within: f64,
+}
+
+/// Of streaming workloads, of those that compute, of those in the cache, of products of matrices.
+const STREAMING: f64 = 1.15;
+const COMPUTING: f64 = 1.25;
+const IN_CACHE: f64 = 1.3;
+const PRODUCT: f64 = 1.0 / 0.7;
+
+const fn workload(name: &'static str, program: &'static str, size: u64, moves: Moves) -> Workload {
     Workload {
         name,
         program,
         size,
         kind: Kind::C,
+        moves,
+        numbers: Numbers::F32,
+        best: None,
     }
 }
 
 const fn thesis(name: &'static str, program: &'static str, size: u64) -> Workload {
     Workload {
-        name,
-        program,
-        size,
         kind: Kind::Thesis,
+        ..workload(name, program, size, Moves::Writes)
     }
 }
 
+impl Workload {
+    const fn best(self, floors: f64, within: f64) -> Workload {
+        Workload {
+            best: Some(Best { floors, within }),
+            ..self
+        }
+    }
+
+    const fn doubles(self) -> Workload {
+        Workload {
+            numbers: Numbers::F64,
+            ..self
+        }
+    }
+}
+
+use Moves::{InCache, Reads, Writes};
+
 pub const SUITE: &[Workload] = &[
-    workload("scal", "scal", 1 << 25),
-    workload("scal_s", "scal", 1 << 16),
-    workload("asum", "asum", 1 << 26),
-    workload("asum_s", "asum", 1 << 17),
-    workload("dot", "dot", 1 << 25),
-    workload("dot_s", "dot", 1 << 16),
-    workload("norm", "norm", 1 << 26),
-    workload("gemv", "gemv", 8192),
-    workload("gemv_s", "gemv", 384),
-    workload("gridred", "gridred", 8192),
-    workload("mm", "mm", 1024),
-    workload("mm_s", "mm", 128),
-    workload("jacobi2d", "jacobi2d", 4096),
-    workload("jacobi2d_s", "jacobi2d", 192),
-    workload("3add", "three_add", 1 << 24),
-    workload("cross", "cross", 10_000_000),
-    workload("jacobi1d", "jacobi1d", 1 << 24),
-    workload("seidel2d", "seidel2d", 4096),
-    workload("scan", "scan", 1 << 25),
-    workload("scan_s", "scan", 1 << 16),
-    workload("filter", "filter", 1 << 25),
-    workload("filter_s", "filter", 1 << 16),
-    workload("histogram", "histogram", 1 << 26),
-    workload("transpose", "transpose", 8192),
-    workload("bbox", "bbox", 1 << 25),
-    workload("dot3", "dot3", 1 << 23),
-    workload("sumstats", "sumstats", 1 << 26),
-    workload("sumrows", "sumrows", 1 << 20),
-    workload("wordcount", "wordcount", 1 << 28),
-    workload("blackscholes", "blackscholes", 1 << 23),
-    workload("nbody", "nbody", 8192),
-    workload("spmv", "spmv", 1 << 20),
-    workload("box3x3", "box3x3", 8192),
-    workload("mandelbrot", "mandelbrot", 1024),
-    workload("kmeans", "kmeans", 1 << 20),
-    workload("fft", "fft", 1 << 20),
-    workload("nw", "nw", 4096),
-    workload("lud", "lud", 1024),
-    workload("hotspot", "hotspot", 1024),
-    workload("lbm", "lbm", 256),
-    workload("listrank", "listrank", 1 << 24),
-    workload("listrank_s", "listrank", 1 << 18),
-    workload("listsuffix", "listsuffix", 1 << 24),
-    workload("listsuffix_s", "listsuffix", 1 << 18),
+    workload("scal", "scal", 1 << 25, Writes).best(1.09, STREAMING),
+    workload("scal_s", "scal", 1 << 16, InCache).best(1.31, IN_CACHE),
+    workload("asum", "asum", 1 << 26, Reads).best(0.99, STREAMING),
+    workload("asum_s", "asum", 1 << 17, InCache).best(1.29, IN_CACHE),
+    workload("dot", "dot", 1 << 25, Reads).best(0.89, STREAMING),
+    workload("dot_s", "dot", 1 << 16, InCache).best(1.29, IN_CACHE),
+    workload("norm", "norm", 1 << 26, Reads).best(0.99, STREAMING),
+    workload("gemv", "gemv", 8192, Reads).best(0.90, STREAMING),
+    workload("gemv_s", "gemv", 384, InCache).best(1.28, IN_CACHE),
+    workload("gridred", "gridred", 8192, Reads).best(0.86, STREAMING),
+    workload("mm", "mm", 1024, Writes).doubles().best(1.34, PRODUCT),
+    workload("mm_s", "mm", 128, InCache).doubles().best(2.91, PRODUCT),
+    workload("jacobi2d", "jacobi2d", 4096, Writes)
+        .doubles()
+        .best(1.71, COMPUTING),
+    workload("jacobi2d_s", "jacobi2d", 192, InCache)
+        .doubles()
+        .best(3.51, IN_CACHE),
+    workload("3add", "three_add", 1 << 24, Writes)
+        .doubles()
+        .best(0.98, STREAMING),
+    workload("cross", "cross", 10_000_000, Writes)
+        .doubles()
+        .best(1.08, STREAMING),
+    workload("jacobi1d", "jacobi1d", 1 << 24, Writes)
+        .doubles()
+        .best(1.53, COMPUTING),
+    workload("seidel2d", "seidel2d", 4096, Writes)
+        .doubles()
+        .best(1.91, COMPUTING),
+    workload("scan", "scan", 1 << 25, Writes).best(1.32, STREAMING),
+    workload("scan_s", "scan", 1 << 16, InCache).best(2.74, IN_CACHE),
+    workload("filter", "filter", 1 << 25, Writes).best(1.88, STREAMING),
+    workload("filter_s", "filter", 1 << 16, InCache).best(2.88, IN_CACHE),
+    workload("histogram", "histogram", 1 << 26, Reads).best(1.87, STREAMING),
+    workload("transpose", "transpose", 8192, Writes).best(2.34, STREAMING),
+    workload("bbox", "bbox", 1 << 25, Reads).best(1.07, STREAMING),
+    workload("dot3", "dot3", 1 << 23, Writes).best(1.29, STREAMING),
+    workload("sumstats", "sumstats", 1 << 26, Reads).best(1.25, STREAMING),
+    workload("sumrows", "sumrows", 1 << 20, Reads).best(1.34, STREAMING),
+    workload("wordcount", "wordcount", 1 << 28, Reads).best(1.22, STREAMING),
+    workload("blackscholes", "blackscholes", 1 << 23, Writes).best(2.95, COMPUTING),
+    workload("nbody", "nbody", 8192, InCache).best(2.07, COMPUTING),
+    workload("spmv", "spmv", 1 << 20, Reads).best(3.46, COMPUTING),
+    workload("box3x3", "box3x3", 8192, Writes).best(1.65, COMPUTING),
+    workload("mandelbrot", "mandelbrot", 1024, Writes).best(3.11, COMPUTING),
+    workload("kmeans", "kmeans", 1 << 20, Reads),
+    workload("fft", "fft", 1 << 20, Writes),
+    workload("nw", "nw", 4096, Reads),
+    workload("lud", "lud", 1024, Writes),
+    workload("hotspot", "hotspot", 1024, Writes),
+    workload("lbm", "lbm", 256, Writes),
+    workload("listrank", "listrank", 1 << 24, Writes),
+    workload("listrank_s", "listrank", 1 << 18, Writes),
+    workload("listsuffix", "listsuffix", 1 << 24, Writes).best(106.07, IN_CACHE),
+    workload("listsuffix_s", "listsuffix", 1 << 18, InCache).best(46.55, IN_CACHE),
     thesis("thesis-3add", "three_add", 1 << 24),
     thesis("thesis-cross", "cross", 10_000_000),
     thesis("thesis-ba", "bundle_adjustment", 1_000_000),

@@ -308,6 +308,7 @@ def rec total (t: Tree): i32 = case t of | Leaf x -> x | Node l r -> total l + t
 entry tree (t: Tree): i32 = total t
 entry loops [n] (xs: [n]i64): [n][?]i64 = map (\\x -> loop (ys = [x]) for i < x do ys ++ [i]) xs
 entry passes [n] (xss: [n][?]i64): [n][?]i64 = map (\\xs -> let ys = filter (> 2) xs in scan (+) 0 (concat ys ys)) xss
+entry views [n] (xss: [n][?]i64): [n][?]i64 = map (\\xs -> map (* 2) (concat xs (reverse xs))) xss
 ";
     folder.write("rows.alm", program.as_bytes());
     let said = output(&folder, &["explain", "rows.alm"]);
@@ -315,7 +316,7 @@ entry passes [n] (xss: [n][?]i64): [n][?]i64 = map (\\xs -> let ys = filter (> 2
     assert!(!said.contains("`total` stays a recursion"), "{said}");
     assert_eq!(
         said.matches("has its rows made by all threads").count(),
-        1,
+        2,
         "{said}"
     );
     assert_eq!(said.matches("`map` runs in order").count(), 1, "{said}");
@@ -659,7 +660,7 @@ entry tail_calls (k: i64) (xs: []f32): []f32 = go k (scan (+) 1 xs) (scan (+) 0 
     let said = stats(&folder, &[&run[..], &["[[1, 2], [3, 4]]"]].concat());
     assert_eq!(
         said,
-        "by the memory plan: 1 allocation of 4 cells in all, 0 cells copied"
+        "by the memory plan: 1 allocation, 16 bytes at most at once, 0 bytes copied"
     );
 }
 
@@ -669,6 +670,49 @@ fn copied(folder: &Folder, backend: &str, program: &str, args: &[&str]) -> Strin
     let run = ["run", &file, "--entry", "main", "--backend", backend, "--stats"];
     let said = stats(folder, &[&run[..], args].concat());
     said.rsplit(", ").next().unwrap().to_owned()
+}
+
+/// What `--stats` says of allocations of a run of a program of the repository.
+fn allocated(folder: &Folder, backend: &str, program: &str, args: &[&str]) -> String {
+    let file = format!("{}/../../{program}.alm", env!("CARGO_MANIFEST_DIR"));
+    let run = ["run", &file, "--entry", "main", "--backend", backend, "--stats"];
+    let said = stats(folder, &[&run[..], args].concat());
+    said.split(", ").next().unwrap().to_owned()
+}
+
+/// However many steps there are, as many blocks are made.
+#[test]
+fn main_loops_allocate_nothing_at_run_time() {
+    let folder = Folder::new();
+    let grid = matrix(6);
+    let lattice = format!("[{0}, {0}, {0}]", matrix(9));
+    let sequences = ["\"ACGTTGCA\"", "\"AGTTCAGG\""];
+    for backend in ["c", "openmp"] {
+        let same = |program: &str, calls: &[&[&str]]| {
+            let found: Vec<String> = calls
+                .iter()
+                .map(|args| allocated(&folder, backend, program, args))
+                .collect();
+            assert!(
+                found.iter().all(|one| Some(one) == found.first()),
+                "{program} on {backend}: {found:?}"
+            );
+        };
+        let hotspot: &[&[&str]] = &[&["1", &grid, &grid], &["9", &grid, &grid]];
+        same("examples/hotspot", hotspot);
+        same("bench/workloads/hotspot", hotspot);
+        same("examples/stencil_2d", &[&["1", &grid], &["9", &grid]]);
+        let lbm: &[&[&str]] = &[&["1", "0.5", &lattice], &["9", "0.5", &lattice]];
+        same("examples/lattice_boltzmann", lbm);
+        for lu in ["examples/lu_blocked", "bench/workloads/lud"] {
+            same(lu, &[&["6", &grid], &["3", &grid], &["1", &grid]]);
+        }
+        let nw = |block: &'static str| [block, sequences[0], sequences[1]];
+        let calls = [nw("8"), nw("2"), nw("1")];
+        let calls: Vec<&[&str]> = calls.iter().map(|call| &call[..]).collect();
+        same("bench/workloads/nw", &calls);
+        same("examples/needleman_wunsch_blocked", &calls);
+    }
 }
 
 /// A square matrix, as text. Its LU decomposition has no small pivots.
@@ -765,18 +809,18 @@ fn main_loops_copy_nothing_by_the_plan() {
     let (grid, lattice) = (matrix(4), format!("[{0}, {0}, {0}]", matrix(9)));
     let sequences = ["\"ACGTTGCA\"", "\"AGTTCAGG\""];
     let nw = ["2", sequences[0], sequences[1]];
-    for (program, args, cells) in [
+    for (program, args, bytes) in [
         ("examples/needleman_wunsch", &sequences[..], 0),
         ("examples/needleman_wunsch_blocked", &nw[..], 0),
         ("bench/workloads/nw", &nw[..], 0),
         // What a loop starts with is the caller's.
-        ("examples/lu_blocked", &["2", &grid], 16),
-        ("examples/hotspot", &["3", &grid, &grid], 16),
-        ("examples/stencil_2d", &["3", &grid], 16),
-        ("examples/lattice_boltzmann", &["2", "0.5", &lattice], 243),
+        ("examples/lu_blocked", &["2", &grid], 128),
+        ("examples/hotspot", &["3", &grid, &grid], 64),
+        ("examples/stencil_2d", &["3", &grid], 128),
+        ("examples/lattice_boltzmann", &["2", "0.5", &lattice], 1944),
     ] {
         let found = copied(&folder, "interp", program, args);
-        assert_eq!(found, format!("{cells} cells copied"), "{program}");
+        assert_eq!(found, format!("{bytes} bytes copied"), "{program}");
     }
 }
 
@@ -806,12 +850,12 @@ fn memory_has_a_limit_where_one_is_asked_for() {
         "entry main (n: i64): []i64 = scan (+) 0 (iota n)\n",
     )
     .unwrap();
-    let run = |most: &str| {
+    let run = |backend: &str, most: &str| {
         let args = [
             "run",
             "large.alm",
             "--backend",
-            "c",
+            backend,
             "--max-memory",
             most,
             "100000",
@@ -820,11 +864,23 @@ fn memory_has_a_limit_where_one_is_asked_for() {
         ];
         almach(folder.path(), &strings(&args))
     };
-    assert!(run("1M").status.success());
-    let refused = run("100k");
-    assert_eq!(refused.status.code(), Some(1));
-    let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(said.contains("E0812"), "{said}");
-    // The formula is exact here, so that the call is not even started.
-    assert!(said.contains("would hold 800064 bytes at once"), "{said}");
+    for (backend, refusal) in [
+        // The formula is exact here, so that the call is not even started.
+        ("c", "would hold 800064 bytes at once"),
+        ("opencl", "would hold 802368 bytes at once"),
+        // Without a device, too.
+        ("cuda", "would hold 802368 bytes at once"),
+        ("interp", "not enough memory for 100000 elements"),
+    ] {
+        if backend != "cuda" {
+            assert!(run(backend, "1M").status.success(), "{backend}");
+        }
+        let refused = run(backend, "100k");
+        assert_eq!(refused.status.code(), Some(1), "{backend}");
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert!(
+            said.contains("E0812") && said.contains(refusal),
+            "{backend}: {said}"
+        );
+    }
 }

@@ -154,14 +154,16 @@ fn sources_for_nvcc_are_cpp() {
     let stub = include_str!("nvcc/cuda_runtime.h");
     folder.write("cuda_runtime.h", stub.as_bytes());
     let programs = [
-        "embed/device/heat.alm",
-        "primes.alm",
-        "jagged.alm",
-        "kmeans.alm",
-        "list_ranking.alm",
+        "examples/embed/device/heat.alm",
+        "examples/primes.alm",
+        "examples/jagged.alm",
+        "examples/kmeans.alm",
+        "examples/list_ranking.alm",
+        // Columns of a store are memory of the device.
+        "tests/programs/recursive_data/build_makes_nodes_in_parallel.alm",
     ];
     for program in programs {
-        let path = root().join("examples").join(program);
+        let path = root().join(program);
         let path = path.to_string_lossy();
         let args = ["build", &*path, "-o", "program.cu", "--backend", "cuda"];
         succeeded(&almach(folder.path(), &strings(&args)));

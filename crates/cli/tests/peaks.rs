@@ -59,6 +59,7 @@ const WORKLOADS: &[(&str, &[&str], Found, Found)] = &[
     ("jacobi2d", &[MATRIX], Found::Exact, Found::Exact),
     ("mm", &[MATRIX, MATRIX], Found::Exact, Found::Exact),
     ("norm", &[VECTOR], Found::Exact, Found::Exact),
+    ("nw", &["2", "\"ACGT\"", "\"ACCT\""], Found::Exact, Found::Exact),
     ("scal", &[VECTOR], Found::Exact, Found::Exact),
     ("scan", &[VECTOR], Found::Exact, Found::Exact),
     ("transpose", &[MATRIX], Found::Exact, Found::Exact),

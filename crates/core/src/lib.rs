@@ -11,6 +11,7 @@ pub mod names;
 pub mod parse;
 pub mod print;
 pub mod random;
+pub mod rows;
 pub mod types;
 pub mod typing;
 pub mod visit;

@@ -17,11 +17,13 @@
 //! - What stands beside them all work-items do alike, as long as it only computes scalars; what writes memory the first one does.
 //! - A buffer of which every item has one cell is a variable of its own ([`memory`]); others are local memory.
 //! - Barriers stand where an item would see cells that another one has touched ([`barriers`]).
+//! - Local memory that is used no more is used for something else ([`sharing`]).
 //!
 //! Removes: `items` loops inside others. Introduces: `barrier`, local memory. Guarantees: IMP-17, IMP-18.
 
 mod barriers;
 mod memory;
+mod sharing;
 
 pub(crate) use memory::LOCAL_BYTES;
 
@@ -66,7 +68,8 @@ pub(crate) fn grouped(body: &[Stmt], fresh: &mut Fresh) -> Option<Vec<Stmt>> {
         items,
     };
     let nodes = maker.block(&body, fresh)?;
-    let inner = barriers::place(nodes);
+    let mut inner = barriers::place(nodes);
+    let local = sharing::shared(local, &mut inner);
     let mut out = Vec::new();
     for one in &local {
         out.push(Stmt::Buffer {

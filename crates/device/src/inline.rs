@@ -22,6 +22,9 @@ use std::collections::{BTreeSet, HashMap};
 /// The most statements that calls are replaced by.
 const MOST: usize = 10_000;
 
+/// The most statements of a procedure that the host does cell by cell.
+const MOST_OPENED: usize = 24;
+
 /// Replaces calls, those in what replaces them as well.
 pub(crate) fn inline(stmts: &mut Vec<Stmt>, unit: &Unit<'_>, fresh: &mut Fresh) {
     Inliner {
@@ -31,6 +34,31 @@ pub(crate) fn inline(stmts: &mut Vec<Stmt>, unit: &Unit<'_>, fresh: &mut Fresh) 
         left: MOST,
     }
     .block(stmts);
+}
+
+/// What a call of the host does, where that is to look at some cells of recursive data.
+pub(crate) fn open(stmt: &Stmt, unit: &Unit<'_>, fresh: &mut Fresh) -> Option<Vec<Stmt>> {
+    let Stmt::Call { proc, arguments, .. } = stmt else {
+        return None;
+    };
+    let found: &Proc = unit.procs.get(proc)?;
+    if has_loops(&found.body) || unit.columns.get(proc)?.is_empty() {
+        return None;
+    }
+    let mut inliner = Inliner {
+        unit,
+        fresh,
+        assigned: Touched::of([stmt]).assigned,
+        left: MOST_OPENED,
+    };
+    inliner.body(proc, arguments)
+}
+
+fn has_loops(stmts: &[Stmt]) -> bool {
+    stmts.iter().any(|stmt| {
+        matches!(stmt, Stmt::For { .. } | Stmt::While { .. })
+            || stmt.blocks().into_iter().any(|block| has_loops(block))
+    })
 }
 
 struct Inliner<'a, 'f> {
@@ -130,6 +158,16 @@ pub(crate) fn with_own_names(stmts: &[Stmt], fresh: &mut Fresh) -> Vec<Stmt> {
     let mut copy = stmts.to_vec();
     copy.iter_mut().for_each(|stmt| names.stmt(stmt));
     copy
+}
+
+/// Puts other buffers in the place of some.
+pub(crate) fn with_buffers(stmts: &mut [Stmt], buffers: HashMap<Name, Name>) {
+    let whole = |(name, other): (Name, Name)| (name, (other, Index::constant(0)));
+    let names = Names {
+        buffers: buffers.into_iter().map(whole).collect(),
+        ..Names::default()
+    };
+    stmts.iter_mut().for_each(|stmt| names.stmt(stmt));
 }
 
 impl Names {

@@ -36,12 +36,16 @@ mod fresh;
 mod grids;
 mod groups;
 mod inline;
+mod inside;
 mod local;
+mod rounds;
+mod rows;
 mod split;
 mod strips;
 mod substitute;
 mod tasks;
 mod tiles;
+mod together;
 mod varying;
 mod why;
 
@@ -49,9 +53,13 @@ use almach_base::{Diagnostic, Name, Span, compiler_bug};
 use almach_imp::interface::Entry;
 use almach_imp::naturals::calls;
 use almach_imp::touch::has_kernel;
-use almach_imp::{Access, Checked, Groups, Param, Passing, Proc, Program, Stmt, Transfer, check};
+use almach_imp::{
+    Access, Checked, Groups, Index, Param, Passing, Proc, Program, Stmt, Touched, Transfer, Writing, check,
+    is_column,
+};
 use split::Splitter;
-use std::collections::{HashMap, HashSet};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
 pub use foreign::Refusal;
@@ -128,6 +136,70 @@ pub(crate) struct Unit<'a> {
     procs: HashMap<&'a Name, &'a Proc>,
     /// C functions that kernels have a version of.
     functions: &'a HashSet<Name>,
+    /// What procedures do to columns, and those that they call.
+    columns: HashMap<&'a Name, BTreeMap<Name, Access>>,
+    /// The columns that more than the row's maker may write.
+    settled: HashSet<&'a Name>,
+    /// The names of new rows in the procedure that is looked at.
+    rows: RefCell<HashSet<Name>>,
+}
+
+impl Unit<'_> {
+    /// What a statement uses, the columns that procedures use for it included.
+    fn touched(&self, stmt: &Stmt) -> Touched {
+        let mut touched = Touched::of([stmt]);
+        let mut called = Vec::new();
+        calls(std::slice::from_ref(stmt), &mut called);
+        let columns = called.into_iter().filter_map(|name| self.columns.get(name));
+        for (column, access) in columns.flatten() {
+            let known = touched.cells.entry(column.clone()).or_insert(*access);
+            *known = (*known).max(*access);
+        }
+        touched
+    }
+
+    /// Whether a row was reserved by the procedure itself, so that nobody else knows it yet.
+    fn is_own_row(&self, row: &Index) -> bool {
+        row.free_vars().any(|var| self.rows.borrow().contains(var))
+    }
+
+    fn note_rows(&self, stmts: &[Stmt]) {
+        rows::reserved(stmts, &mut *self.rows.borrow_mut());
+    }
+}
+
+/// What procedures do to columns, by themselves and through others.
+fn columns(procs: &[Proc]) -> HashMap<&Name, BTreeMap<Name, Access>> {
+    let own = |proc: &Proc| {
+        let cells = Touched::of(&proc.body).cells.into_iter();
+        cells.filter(|(name, _)| is_column(name)).collect()
+    };
+    let mut found: HashMap<&Name, BTreeMap<Name, Access>> =
+        procs.iter().map(|proc| (&proc.name, own(proc))).collect();
+    loop {
+        let mut changed = false;
+        for proc in procs {
+            let mut called = Vec::new();
+            calls(&proc.body, &mut called);
+            let theirs: Vec<(Name, Access)> = called
+                .into_iter()
+                .filter_map(|name| found.get(name))
+                .flatten()
+                .map(|(column, access)| (column.clone(), *access))
+                .collect();
+            let mine = found.entry(&proc.name).or_default();
+            for (column, access) in theirs {
+                let before = mine.get(&column).copied();
+                if before < Some(access) {
+                    mine.insert(column, access);
+                    changed = true;
+                }
+            }
+        }
+        if !changed {
+            return found;
+        }
+    }
 }
 
 /// Decides what runs where. Kernels may call these C functions.
@@ -154,6 +226,13 @@ pub fn place(imp: &Checked, entries: &[Entry], functions: &HashSet<Name>) -> Res
         groups,
         procs: program.procs.iter().map(|proc| (&proc.name, proc)).collect(),
         functions,
+        columns: columns(&program.procs),
+        settled: program
+            .columns()
+            .filter(|column| column.writing == Writing::Settled)
+            .map(|column| &column.name)
+            .collect(),
+        rows: RefCell::default(),
     };
     let mut placements = Vec::new();
     let mut procs = Vec::new();

@@ -6,12 +6,14 @@ use crate::fills;
 use crate::fresh::Fresh;
 use crate::grids;
 use crate::groups::{self, grouped};
-use crate::inline::inline;
+use crate::inline::{inline, open};
+use crate::rounds;
+use crate::rows::reserved_before;
 use crate::strips::in_strips;
 use crate::tasks::{Task, allocated, is_taskable, private_buffers};
-use crate::tiles::{Types, tiled};
+use crate::tiles::{Loop, Tiled, Types, tiled};
 use crate::varying;
-use crate::why::{Why, has_threads, why_not};
+use crate::why::{Why, has_threads, walks, why_not};
 use crate::{Place, Placement, Unit, call_on_host};
 use almach_base::{Name, Span};
 use almach_imp::naturals::calls;
@@ -31,6 +33,8 @@ pub(crate) struct Splitter<'a> {
 
 impl<'a> Splitter<'a> {
     pub(crate) fn new(proc: &'a Proc, unit: &'a Unit<'a>) -> Splitter<'a> {
+        unit.rows.borrow_mut().clear();
+        unit.note_rows(&proc.body);
         Splitter {
             unit,
             proc: &proc.name,
@@ -43,6 +47,7 @@ impl<'a> Splitter<'a> {
     }
 
     pub(crate) fn block(&mut self, stmts: Vec<Stmt>) -> Vec<Stmt> {
+        let stmts = self.opened(stmts);
         let private = private_buffers(&stmts, self.unit);
         let (mut out, mut task) = (Vec::new(), Task::default());
         for at in 0..stmts.len() {
@@ -106,15 +111,36 @@ impl<'a> Splitter<'a> {
                     self.work(&in_order(stmt), rest, task, out);
                 }
             }
+            _ if is_about_cells(stmt) => {
+                if task.matters_to(&Touched::of([stmt])) {
+                    self.flush(task, rest, out);
+                }
+                cell_by_cell(stmt, out);
+            }
             _ => self.work(stmt, rest, task, out),
         }
+    }
+
+    /// Procedures that look at some cells of recursive data, in the place of their calls: the host gets only those cells.
+    fn opened(&mut self, stmts: Vec<Stmt>) -> Vec<Stmt> {
+        let mut out = Vec::new();
+        for stmt in stmts {
+            match open(&stmt, self.unit, &mut self.fresh) {
+                Some(body) => {
+                    self.unit.note_rows(&body);
+                    out.extend(self.opened(body));
+                }
+                None => out.push(stmt),
+            }
+        }
+        out
     }
 
     /// Statements that are no matter of memory.
     fn work(&mut self, stmt: &Stmt, rest: &[Stmt], task: &mut Task, out: &mut Vec<Stmt>) {
         if !is_taskable(stmt, self.unit) {
             self.flush(task, rest, out);
-            match self.starts_kernels(stmt) {
+            match self.starts_kernels(stmt) || self.branches_on_cells(stmt) {
                 true => self.control(stmt, out),
                 false => self.on_host(stmt, out),
             }
@@ -170,47 +196,31 @@ impl<'a> Splitter<'a> {
     fn parallel(&mut self, stmt: &Stmt, out: &mut Vec<Stmt>) {
         let mut parallel = stmt.clone();
         let Stmt::For {
-            index,
-            width,
-            count,
-            body,
-            ..
+            index, count, body, ..
         } = &mut parallel
         else {
             return;
         };
         inline(body, self.unit, &mut self.fresh);
-        while grids::is_deep(index, body) && grids::flatten(index, count, body, &mut self.fresh) {
-            *width = Width::W64;
-        }
-        if why_not(body, self.unit).is_none()
-            && let Some(tiled) = tiled(index, count, body, &self.types, &mut self.fresh)
-        {
-            let name = self.kernel_name();
-            self.note(Place::Tiles { kernel: name.clone() });
-            let mut then = tiled.before;
-            then.push(Stmt::Kernel {
-                name,
-                body: vec![tiled.groups],
-            });
-            if tiled.condition == Expr::Const(Scalar::Bool(true)) {
-                out.extend(then);
-                return;
+        self.unit.note_rows(body);
+        let before = match reserved_before(Lanes { index, count }, body, &mut self.fresh) {
+            Ok((before, names)) => {
+                self.unit.rows.borrow_mut().extend(names);
+                before
             }
-            let mut otherwise = Vec::new();
-            self.in_one(parallel, stmt, &mut otherwise);
-            out.push(Stmt::If {
-                condition: tiled.condition,
-                then,
-                otherwise,
-            });
-            return;
+            Err(why) => return self.fetched(stmt, why, out),
+        };
+        let (done, noted) = (out.len(), self.placements.len());
+        out.extend(before);
+        if let Err(why) = self.kernels(parallel, stmt, out) {
+            out.truncate(done);
+            self.placements.truncate(noted);
+            self.fetched(stmt, why, out);
         }
-        self.in_one(parallel, stmt, out);
     }
 
-    /// A parallel loop, one with the loops that are all it does; `stmt` is what the host would do.
-    fn in_one(&mut self, mut parallel: Stmt, stmt: &Stmt, out: &mut Vec<Stmt>) {
+    /// A parallel loop as a kernel, or as two for different sizes; `stmt` is what the host would do.
+    fn kernels(&mut self, mut parallel: Stmt, stmt: &Stmt, out: &mut Vec<Stmt>) -> Result<(), Why> {
         let Stmt::For {
             index,
             width,
@@ -219,7 +229,67 @@ impl<'a> Splitter<'a> {
             ..
         } = &mut parallel
         else {
+            return Ok(());
+        };
+        rounds::several(body, &mut self.fresh);
+        let mut planes = None;
+        while grids::is_deep(index, body) {
+            let deep = (index.clone(), count.clone(), body.clone());
+            if !grids::flatten(index, count, body, &mut self.fresh) {
+                break;
+            }
+            planes = Some(deep);
+            *width = Width::W64;
+        }
+        if why_not(body, self.unit).is_none() {
+            let rows = Loop { index, count, body };
+            let planes = planes
+                .as_ref()
+                .map(|(index, count, body)| Loop { index, count, body });
+            if let Some(tiled) = tiled(rows, planes, &self.types, &mut self.fresh) {
+                self.in_tiles(tiled, parallel, stmt, out);
+                return Ok(());
+            }
+        }
+        self.in_one(parallel, out)
+    }
+
+    /// A kernel of tiles, where they are worth it.
+    fn in_tiles(&mut self, tiled: Tiled, parallel: Stmt, stmt: &Stmt, out: &mut Vec<Stmt>) {
+        let name = self.kernel_name();
+        self.note(Place::Tiles { kernel: name.clone() });
+        let mut then = tiled.before;
+        then.push(Stmt::Kernel {
+            name,
+            body: vec![tiled.groups],
+        });
+        if tiled.condition == Expr::Const(Scalar::Bool(true)) {
+            out.extend(then);
             return;
+        }
+        let mut otherwise = Vec::new();
+        if let Err(why) = self.in_one(parallel, &mut otherwise) {
+            otherwise.clear();
+            self.fetched(stmt, why, &mut otherwise);
+        }
+        out.push(Stmt::If {
+            condition: tiled.condition,
+            then,
+            otherwise,
+        });
+    }
+
+    /// A parallel loop, one with the loops that are all it does.
+    fn in_one(&mut self, mut parallel: Stmt, out: &mut Vec<Stmt>) -> Result<(), Why> {
+        let Stmt::For {
+            index,
+            width,
+            count,
+            body,
+            ..
+        } = &mut parallel
+        else {
+            return Ok(());
         };
         while grids::flatten(index, count, body, &mut self.fresh) {
             *width = Width::W64;
@@ -234,11 +304,11 @@ impl<'a> Splitter<'a> {
                 name,
                 body: vec![parallel],
             });
-            return;
+            return Ok(());
         }
         groups::in_order(body);
         if why_not(body, self.unit).is_none()
-            && let Some((group, groups, strips)) = in_strips(index, count, body, &mut self.fresh)
+            && let Some((group, groups, strips)) = in_strips(index, count, body, &self.types, &mut self.fresh)
         {
             (*index, *count, *body, *width) = (group, groups, strips, Width::W64);
             let name = self.kernel_name();
@@ -247,30 +317,24 @@ impl<'a> Splitter<'a> {
                 name,
                 body: vec![parallel],
             });
-            return;
+            return Ok(());
         }
-        let expanded = match why_not(body, self.unit) {
-            None => {
-                self.alike(Lanes { index, count }, body, out);
-                expand(body, Some(Lanes { index, count }), &mut self.fresh)
-            }
-            Some(why) => Err(why),
-        };
-        match expanded {
-            Ok(outside) => {
-                for one in &outside {
-                    out.extend(allocated(one, &mut self.fresh));
-                }
-                let name = self.kernel_name();
-                self.note(Place::WorkItems { kernel: name.clone() });
-                out.push(Stmt::Kernel {
-                    name,
-                    body: vec![parallel],
-                });
-                out.extend(outside.into_iter().map(|one| Stmt::Free(one.name)));
-            }
-            Err(why) => self.fetched(stmt, why, out),
+        if let Some(why) = why_not(body, self.unit) {
+            return Err(why);
         }
+        self.alike(Lanes { index, count }, body, out);
+        let outside = expand(body, Some(Lanes { index, count }), &mut self.fresh)?;
+        for one in &outside {
+            out.extend(allocated(one, &mut self.fresh));
+        }
+        let name = self.kernel_name();
+        self.note(Place::WorkItems { kernel: name.clone() });
+        out.push(Stmt::Kernel {
+            name,
+            body: vec![parallel],
+        });
+        out.extend(outside.into_iter().map(|one| Stmt::Free(one.name)));
+        Ok(())
     }
 
     /// Gives all iterations as much memory as the one with the most needs, where sizes differ between them.
@@ -332,7 +396,8 @@ impl<'a> Splitter<'a> {
         inline(&mut body, self.unit, &mut self.fresh);
         let shared = shared_buffers(&body);
         let lanes = Lanes { index, count };
-        if why_not(&body, self.unit).is_some() {
+        // What is done twice must not write rows.
+        if why_not(&body, self.unit).is_some() || writes_columns(&body) {
             return false;
         }
         let Ok(mut outside) = expand_also(&mut body, Some(lanes), &shared, &mut self.fresh) else {
@@ -368,6 +433,18 @@ impl<'a> Splitter<'a> {
         let mut called = Vec::new();
         calls(alone, &mut called);
         has_threads(alone) || called.into_iter().any(|name| self.unit.control.contains(name))
+    }
+
+    /// Whether a statement is a branch in which only some cells of recursive data are looked at.
+    fn branches_on_cells(&self, stmt: &Stmt) -> bool {
+        let uses_columns = || {
+            self.unit
+                .touched(stmt)
+                .cells
+                .into_keys()
+                .any(|name| is_column(&name))
+        };
+        matches!(stmt, Stmt::If { .. }) && uses_columns()
     }
 
     /// Loops, branches and calls with kernels in them.
@@ -427,13 +504,7 @@ impl<'a> Splitter<'a> {
         let known = self.read(condition, ScalarType::Bool, out);
         let mut inner = self.block(body.to_vec());
         if let (Expr::Var(name), false) = (&known, known == *condition) {
-            let name = name.clone();
-            inner.push(self.task_of(Stmt::Assign {
-                name,
-                value: condition.clone(),
-            }));
-        } else {
-            inner.extend(fetches(&Touched::of_expr(condition)));
+            self.assign(&name.clone(), condition, &mut inner);
         }
         out.push(Stmt::While {
             condition: known,
@@ -441,14 +512,9 @@ impl<'a> Splitter<'a> {
         });
     }
 
-    /// A value for the host: what looks at cells is computed by a kernel.
+    /// A value for the host: what looks at arrays is computed by a kernel.
     fn read(&mut self, value: &Expr, ty: ScalarType, out: &mut Vec<Stmt>) -> Expr {
-        let touched = Touched::of_expr(value);
-        if touched.cells.keys().any(|name| is_column(name)) {
-            out.extend(fetches(&touched));
-            return value.clone();
-        }
-        if touched.cells.is_empty() {
+        if Touched::of_expr(value).cells.is_empty() {
             return value.clone();
         }
         let name = self.fresh.name("read");
@@ -457,12 +523,20 @@ impl<'a> Splitter<'a> {
             ty,
             value: None,
         });
+        self.assign(&name, value, out);
+        Expr::Var(name)
+    }
+
+    /// Gives a variable of the host a value that looks at cells.
+    fn assign(&mut self, name: &Name, value: &Expr, out: &mut Vec<Stmt>) {
         let assign = Stmt::Assign {
             name: name.clone(),
             value: value.clone(),
         };
-        out.push(self.task_of(assign));
-        Expr::Var(name)
+        match is_about_cells(&assign) {
+            true => cell_by_cell(&assign, out),
+            false => out.push(self.task_of(assign)),
+        }
     }
 
     fn task_of(&mut self, stmt: Stmt) -> Stmt {
@@ -477,6 +551,7 @@ impl<'a> Splitter<'a> {
     fn on_host(&mut self, stmt: &Stmt, out: &mut Vec<Stmt>) {
         let alone = std::slice::from_ref(stmt);
         let why = why_not(alone, self.unit)
+            .or_else(|| walks(alone).then_some(Why::Walks))
             .or_else(|| crate::expand::plan(alone, None).err())
             .unwrap_or_else(|| {
                 let moved = Touched::of(alone).moved.into_iter().next();
@@ -487,10 +562,17 @@ impl<'a> Splitter<'a> {
 
     /// A statement of the host, which gets the cells that it uses.
     fn fetched(&mut self, stmt: &Stmt, why: Why, out: &mut Vec<Stmt>) {
-        let touched = Touched::of([stmt]);
-        out.extend(fetches(&touched));
-        self.note(Place::Host(why));
         let mut stmt = stmt.clone();
+        if let Stmt::Call { proc, arguments, .. } = &mut stmt {
+            let params = self.unit.params.get(proc).copied().unwrap_or(&[]);
+            for (argument, param) in arguments.iter_mut().zip(params) {
+                if let Argument::Value(value) = argument {
+                    *value = self.read(value, param.ty, out);
+                }
+            }
+        }
+        out.extend(fetches(self.unit.touched(&stmt)));
+        self.note(Place::Host(why));
         call_on_host(std::slice::from_mut(&mut stmt), self.unit);
         out.push(stmt);
     }
@@ -513,22 +595,75 @@ fn types_of(proc: &Proc) -> Types {
 }
 
 /// The host gets the cells that it uses. A buffer that is exchanged for another one has that one's cells when it is written.
-fn fetches(touched: &Touched) -> Vec<Stmt> {
-    let mut used: BTreeMap<&Name, Access> = touched.free_cells().collect();
+fn fetches(touched: Touched) -> impl Iterator<Item = Stmt> {
+    let mut used: BTreeMap<Name, Access> = touched
+        .free_cells()
+        .map(|(name, access)| (name.clone(), access))
+        .collect();
     let swapped = touched
         .swapped
         .iter()
         .filter(|name| !touched.declared.contains(*name));
-    used.extend(swapped.map(|name| (name, Access::Write)));
+    used.extend(swapped.map(|name| (name.clone(), Access::Write)));
     used.into_iter()
-        .filter(|(name, _)| !is_column(name))
-        .map(|(buffer, access)| {
-            Stmt::Transfer(Transfer::Fetch {
-                buffer: buffer.clone(),
-                access,
-            })
-        })
-        .collect()
+        .map(|(buffer, access)| Stmt::Transfer(Transfer::Fetch { buffer, access }))
+}
+
+/// Whether a statement of the host works on scalars and single cells of recursive data.
+fn is_about_cells(stmt: &Stmt) -> bool {
+    let is_plain = matches!(
+        stmt,
+        Stmt::Let { .. } | Stmt::Var { .. } | Stmt::Assign { .. } | Stmt::Store { .. } | Stmt::Check { .. }
+    );
+    let cells = || Touched::of([stmt]).cells;
+    is_plain && !cells().is_empty() && cells().keys().all(|name| is_column(name))
+}
+
+/// Such a statement, which the host does on cells that it gets one by one.
+fn cell_by_cell(stmt: &Stmt, out: &mut Vec<Stmt>) {
+    let mut used = Vec::new();
+    stmt.for_each_expr(&mut |expr| loads(expr, &mut used));
+    let written = match stmt {
+        Stmt::Store { buffer, index, .. } => Some((buffer.clone(), index.clone(), Access::Write)),
+        _ => None,
+    };
+    let read = used
+        .into_iter()
+        .map(|(column, index)| (column, index, Access::Read));
+    for (column, index, access) in read.chain(written) {
+        out.push(Stmt::Transfer(Transfer::Cell {
+            column,
+            index,
+            access,
+        }));
+    }
+    out.push(stmt.clone());
+}
+
+/// The cells that an expression looks at, each once.
+fn loads(expr: &Expr, found: &mut Vec<(Name, Index)>) {
+    match expr {
+        Expr::Load(column, index) => {
+            let cell = (column.clone(), index.clone());
+            if !found.contains(&cell) {
+                found.push(cell);
+            }
+        }
+        Expr::Const(_) | Expr::Var(_) | Expr::Index(_) => {}
+        Expr::Unary(_, a) => loads(a, found),
+        Expr::Binary(_, a, b) => [a, b].into_iter().for_each(|part| loads(part, found)),
+        Expr::Ternary(_, a, b, c) | Expr::Select(a, b, c) => {
+            [a, b, c].into_iter().for_each(|part| loads(part, found));
+        }
+    }
+}
+
+fn writes_columns(stmts: &[Stmt]) -> bool {
+    let touched = Touched::of(stmts);
+    touched
+        .cells
+        .iter()
+        .any(|(name, access)| is_column(name) && *access == Access::Write)
 }
 
 /// Nothing of new memory has to be sent to the device.

@@ -4,7 +4,9 @@
 //! par for i < n {                      par for g < (n + 1023)/1024 {
 //!   ys[i] = xs[i] * 2.0f32               items for l < 256 {
 //! }                              ~~>       if 1024*g + 1024 <= n {
-//!                                            for e < 4 { let i = {1024*g + 256*e + l} ys[i] = xs[i] * 2.0f32 }
+//!                                            let at = {1024*g + l}
+//!                                            let load = xs[at] let load_2 = xs[at + 256] …
+//!                                            ys[at] = load * 2.0f32 …
 //!                                          } else {
 //!                                            for e < 4 { let i = {1024*g + 256*e + l} if i < n { … } }
 //!                                          }
@@ -12,10 +14,15 @@
 //!                                      }
 //! ```
 //!
-//! Neighbouring work-items have neighbouring iterations, as before.
+//! Neighbouring work-items have neighbouring iterations, as before. The four iterations are done [`together`](crate::together), away
+//! from the edges ([`inside`](crate::inside)).
 
 use crate::fresh::Fresh;
 use crate::inline::{count as count_of, with_own_names};
+use crate::inside::{Stretch, inside};
+use crate::substitute::substitute;
+use crate::tiles::Types;
+use crate::together::together;
 use almach_base::Name;
 use almach_imp::{Expr, Index, LoopMode, Stmt, Width};
 use almach_value::{BinOp, ScalarType};
@@ -35,6 +42,7 @@ pub(crate) fn in_strips(
     index: &Name,
     count: &Index,
     body: &[Stmt],
+    types: &Types,
     fresh: &mut Fresh,
 ) -> Option<(Name, Index, Vec<Stmt>)> {
     if !is_straight(body) || count_of(body) > FEW {
@@ -44,30 +52,21 @@ pub(crate) fn in_strips(
     let strip = Index::constant(ITEMS * EACH);
     let groups = (count + &Index::constant(ITEMS * EACH - 1)).div(&strip);
     let first = &strip * &Index::var(group.clone());
-    let whole = Expr::binary(
-        BinOp::Le,
-        Expr::Index(&first + &strip),
-        Expr::Index(count.clone()),
-    );
-    let iterations = |index: &Name, inside: Vec<Stmt>, fresh: &mut Fresh| {
-        let each = fresh.name("each");
-        let at =
-            &(&first + &(&Index::constant(ITEMS) * &Index::var(each.clone()))) + &Index::var(item.clone());
-        let mut body = vec![Stmt::Let {
-            name: index.clone(),
-            ty: ScalarType::I64,
-            value: Expr::Index(at),
-        }];
-        body.extend(inside);
-        vec![Stmt::For {
-            index: each,
-            width: Width::W32,
-            count: Index::constant(EACH),
-            mode: LoopMode::Seq,
-            body,
-        }]
+    let behind = &first + &strip;
+    let place = Stretch {
+        name: index,
+        first: first.clone(),
+        last: &behind - &Index::constant(1),
+        count,
     };
-    let then = iterations(index, body.to_vec(), fresh);
+    let inner = inside(body, &[place]);
+    let whole = Expr::binary(BinOp::Le, Expr::Index(behind), Expr::Index(count.clone()));
+    let conditions = inner.conditions.into_iter();
+    let whole = conditions.fold(whole, |all, one| Expr::binary(BinOp::And, all, one));
+    let at = fresh.name("at");
+    let mut then = vec![number(at.clone(), &first + &Index::var(item.clone()))];
+    let each = (0..EACH).map(|each| &Index::var(at.clone()) + &Index::constant(ITEMS * each));
+    then.extend(together(copies(index, &inner.body, each, fresh), types, fresh));
     let mut last = vec![Stmt::Let {
         name: index.clone(),
         ty: ScalarType::I64,
@@ -78,7 +77,7 @@ pub(crate) fn in_strips(
     let Stmt::Let { name: last_index, .. } = last.remove(0) else {
         return None;
     };
-    let inside = Stmt::If {
+    let some = Stmt::If {
         condition: Expr::binary(
             BinOp::Lt,
             Expr::Var(last_index.clone()),
@@ -87,7 +86,18 @@ pub(crate) fn in_strips(
         then: last,
         otherwise: Vec::new(),
     };
-    let otherwise = iterations(&last_index, vec![inside], fresh);
+    let each = fresh.name("each");
+    let rounds = &Index::constant(ITEMS) * &Index::var(each.clone());
+    let otherwise = Stmt::For {
+        index: each,
+        width: Width::W32,
+        count: Index::constant(EACH),
+        mode: LoopMode::Seq,
+        body: vec![
+            number(last_index, &(&first + &rounds) + &Index::var(item.clone())),
+            some,
+        ],
+    };
     let items = Stmt::For {
         index: item.clone(),
         width: Width::W32,
@@ -96,10 +106,33 @@ pub(crate) fn in_strips(
         body: vec![Stmt::If {
             condition: whole,
             then,
-            otherwise,
+            otherwise: vec![otherwise],
         }],
     };
     Some((group, groups, vec![items]))
+}
+
+/// Iterations under names of their own, at these places.
+pub(crate) fn copies(
+    index: &Name,
+    body: &[Stmt],
+    places: impl IntoIterator<Item = Index>,
+    fresh: &mut Fresh,
+) -> Vec<Vec<Stmt>> {
+    let at = |place: Index| {
+        let mut copy = with_own_names(body, fresh);
+        substitute(&mut copy, index, &place);
+        copy
+    };
+    places.into_iter().map(at).collect()
+}
+
+fn number(name: Name, value: Index) -> Stmt {
+    Stmt::Let {
+        name,
+        ty: ScalarType::I64,
+        value: Expr::Index(value),
+    }
 }
 
 /// Whether statements are straight-line code, which may branch.

@@ -8,7 +8,7 @@
 //! ```
 
 use crate::fresh::Fresh;
-use crate::why::{has_threads, why_not};
+use crate::why::{has_threads, uses_columns, why_not};
 use crate::{Unit, expand};
 use almach_base::Name;
 use almach_imp::{Argument, Expr, Index, Space, Stmt, Touched, Transfer};
@@ -162,6 +162,7 @@ pub(crate) fn is_taskable(stmt: &Stmt, unit: &Unit<'_>) -> bool {
     let moves_others = touched.moved.iter().any(|name| !touched.declared.contains(name));
     why_not(alone, unit).is_none()
         && !has_threads(alone)
+        && (stmt.blocks().is_empty() || !uses_columns(alone))
         && !moves_others
         && expand::plan(alone, None).is_ok()
 }

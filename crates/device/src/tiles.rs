@@ -12,8 +12,11 @@
 //!                                        }
 //! ```
 //!
+//! - Of three dimensions the first is one of planes: a group has a tile of one of them, and divides once for all of it.
 //! - What only counts cells, one row behind the other, is left to [`grids`](crate::grids): it needs no tiles.
 //! - Elements that are read across memory go through local memory ([`crossing`]).
+//! - Where an element is little, a work-item has four, and does them [`together`](crate::together) away from the edges
+//!   ([`inside`](crate::inside)).
 //! - Loops in which every row meets every column keep both in local memory, and several elements in registers ([`products`]).
 //!
 //! Iterations that may fail stay in their order. Narrow nests are one loop, as [`grids`](crate::grids) has it: the host looks which.
@@ -24,6 +27,10 @@ mod products;
 use crate::fresh::Fresh;
 use crate::grids;
 use crate::inline::{count as count_of, with_own_names};
+use crate::inside::{Inside, Stretch, inside};
+use crate::strips::copies;
+use crate::substitute::substitute;
+use crate::together::together;
 use almach_base::{Name, Span};
 use almach_imp::{Expr, Index, LoopMode, Space, Stmt, Touched, Width};
 use almach_nat::Atom;
@@ -42,6 +49,12 @@ const EACH: i64 = 4;
 /// The most statements of an element that is little.
 const FEW: usize = 24;
 
+/// The same where elements ask for their place, as stencils do, and neighbours read the same cells.
+const FEW_OF_STENCIL: usize = 80;
+
+/// Fewer rows are no work for tiles of planes.
+const LOW: i64 = 8;
+
 /// Fewer columns are no work for tiles.
 const NARROW: i64 = 16;
 
@@ -58,14 +71,31 @@ pub(crate) struct Tiled {
 /// The types of the buffers that a procedure knows.
 pub(crate) type Types = HashMap<Name, ScalarType>;
 
+/// A parallel loop.
+#[derive(Clone, Copy)]
+pub(crate) struct Loop<'a> {
+    pub(crate) index: &'a Name,
+    pub(crate) count: &'a Index,
+    pub(crate) body: &'a [Stmt],
+}
+
 /// A parallel loop over rows, and the loop over columns that is all it does.
 struct Nest<'a> {
+    /// The loop around them, where there is one.
+    plane: Option<Plane<'a>>,
     row: &'a Name,
     rows: &'a Index,
     column: &'a Name,
     columns: &'a Index,
     /// What is done for an element.
     body: Vec<Stmt>,
+}
+
+/// A dimension around rows and columns.
+#[derive(Clone)]
+struct Plane<'a> {
+    name: Name,
+    count: &'a Index,
 }
 
 /// An element of a nest under names of its own.
@@ -75,6 +105,18 @@ struct Element {
     body: Vec<Stmt>,
 }
 
+impl Element {
+    /// The element in this place.
+    fn at(self, row: &Index, column: &Index) -> Vec<Stmt> {
+        let mut out = vec![
+            let_number(self.row, row.clone()),
+            let_number(self.column, column.clone()),
+        ];
+        out.extend(self.body);
+        out
+    }
+}
+
 /// Rows and columns of a group, and how many work-items stand side by side.
 #[derive(Clone, Copy)]
 struct Shape {
@@ -82,6 +124,13 @@ struct Shape {
     width: i64,
     items: i64,
 }
+
+/// The shape where a work-item has elements of several rows.
+const STRIPS: Shape = Shape {
+    height: ITEMS / WIDTH * EACH,
+    width: WIDTH,
+    items: WIDTH,
+};
 
 /// Where a work-item of a group is: its number, and its place in a rectangle of them.
 struct Place {
@@ -100,11 +149,10 @@ struct Local {
     size: i64,
 }
 
-/// Tiles for a nest; none where its iterations have an order, or memory, or only count cells.
+/// Tiles for a nest; none where its iterations have an order, or memory, or only count cells. `planes`: the same as three loops.
 pub(crate) fn tiled(
-    index: &Name,
-    count: &Index,
-    body: &[Stmt],
+    Loop { index, count, body }: Loop<'_>,
+    planes: Option<Loop<'_>>,
     types: &Types,
     fresh: &mut Fresh,
 ) -> Option<Tiled> {
@@ -121,6 +169,7 @@ pub(crate) fn tiled(
     let mut all = body.get(..inner)?.to_vec();
     all.extend(inside.iter().cloned());
     let nest = Nest {
+        plane: None,
         row: index,
         rows: count,
         column,
@@ -138,7 +187,46 @@ pub(crate) fn tiled(
     }
     match crossing::crossing(&nest, types, fresh) {
         Some(tiled) => Some(tiled),
-        None => plain(&nest, fresh),
+        None => planes
+            .and_then(|planes| tiled_planes(planes, types, fresh))
+            .or_else(|| plain(&nest, types, fresh)),
+    }
+}
+
+/// Tiles for the planes of a parallel loop with two loops in it that are all it does.
+fn tiled_planes(Loop { index, count, body }: Loop<'_>, types: &Types, fresh: &mut Fresh) -> Option<Tiled> {
+    let (before, row, rows, inner) = inner_part(index, body)?;
+    let (between, column, columns, inside) = inner_part(row, inner)?;
+    let bound = Touched::of(before).bound;
+    let same = |name: &Name| name != index && !bound.contains_key(name);
+    let mut all: Vec<Stmt> = [before, between, inside].concat();
+    if !columns.free_vars().all(same) || !all.iter().all(is_plain) {
+        return None;
+    }
+    let plane = fresh.name("plane");
+    substitute(&mut all, index, &Index::var(plane.clone()));
+    let nest = Nest {
+        plane: Some(Plane { name: plane, count }),
+        row,
+        rows,
+        column,
+        columns,
+        body: all,
+    };
+    plain(&nest, types, fresh)
+}
+
+/// What stands before the loop that ends a body, and that loop: its index, its count and its body.
+fn inner_part<'a>(index: &Name, body: &'a [Stmt]) -> Option<(&'a [Stmt], &'a Name, &'a Index, &'a [Stmt])> {
+    let at = grids::inner_loop(index, body)?;
+    match body.get(at) {
+        Some(Stmt::For {
+            index,
+            count,
+            body: inner,
+            ..
+        }) => Some((body.get(..at)?, index, count, inner)),
+        _ => None,
     }
 }
 
@@ -176,6 +264,35 @@ impl Nest<'_> {
         }
     }
 
+    /// What a tile of [`STRIPS`] does away from the edges, given its first row and its first column.
+    fn inside(&self, top: &Index, left: &Index) -> Inside {
+        let last = |first: &Index, count: i64| first + &Index::constant(count - 1);
+        let mut stretches = vec![
+            Stretch {
+                name: self.row,
+                first: top.clone(),
+                last: last(top, STRIPS.height),
+                count: self.rows,
+            },
+            Stretch {
+                name: self.column,
+                first: left.clone(),
+                last: last(left, STRIPS.width),
+                count: self.columns,
+            },
+        ];
+        if let Some(plane) = &self.plane {
+            let place = Index::var(plane.name.clone());
+            stretches.push(Stretch {
+                name: &plane.name,
+                first: place.clone(),
+                last: place,
+                count: plane.count,
+            });
+        }
+        inside(&self.body, &stretches)
+    }
+
     /// Whether an index is made of rows, columns and what is known outside.
     fn is_known(&self, index: &Index, also: Option<&Name>) -> bool {
         let bound = Touched::of(&self.body).bound;
@@ -194,43 +311,66 @@ impl Nest<'_> {
 }
 
 /// Tiles without local memory.
-fn plain(nest: &Nest<'_>, fresh: &mut Fresh) -> Option<Tiled> {
-    let each = match is_branching_only(&nest.body) && count_of(&nest.body) <= FEW {
-        true => EACH,
-        false => 1,
+fn plain(nest: &Nest<'_>, types: &Types, fresh: &mut Fresh) -> Option<Tiled> {
+    let few = match nest.inside(&Index::zero(), &Index::zero()).conditions.is_empty() {
+        true => FEW,
+        false => FEW_OF_STENCIL,
     };
+    match is_branching_only(&nest.body) && count_of(&nest.body) <= few {
+        true => in_strips(nest, types, fresh),
+        false => one_by_one(nest, fresh),
+    }
+}
+
+/// A work-item has one element.
+fn one_by_one(nest: &Nest<'_>, fresh: &mut Fresh) -> Option<Tiled> {
     let shape = Shape {
-        height: ITEMS / WIDTH * each,
+        height: ITEMS / WIDTH,
         width: WIDTH,
         items: WIDTH,
     };
-    let round = fresh.name("each");
     groups(nest, shape, Vec::new(), fresh, |place, fresh| {
         let column = &place.left + &place.along;
-        let first = &place.top + &(&Index::constant(each) * &place.line);
-        let [whole, part] = [nest.element(fresh)?, nest.element(fresh)?];
-        let element = |element: Element, row: &Index| {
-            let mut out = vec![let_number(element.row, row.clone())];
-            out.push(let_number(element.column, column.clone()));
-            out.extend(element.body);
-            out
-        };
-        let inside = match each {
-            1 => when(less(&first, nest.rows), element(whole, &first)),
-            _ => {
-                let row = &first + &Index::var(round.clone());
-                let other = fresh.name("each");
-                let again = &first + &Index::var(other.clone());
-                let all = at_most(&(&first + &Index::constant(each)), nest.rows);
-                let one = when(less(&again, nest.rows), element(part, &again));
-                Stmt::If {
-                    condition: all,
-                    then: vec![repeat(&round, each, element(whole, &row))],
-                    otherwise: vec![repeat(&other, each, vec![one])],
-                }
-            }
-        };
+        let row = &place.top + &place.line;
+        let element = nest.element(fresh)?.at(&row, &column);
+        let inside = when(less(&row, nest.rows), element);
         Some(vec![when(less(&column, nest.columns), vec![inside])])
+    })
+}
+
+/// A work-item has elements of some rows, one below the other, and does them together where the whole tile is away from the edges.
+fn in_strips(nest: &Nest<'_>, types: &Types, fresh: &mut Fresh) -> Option<Tiled> {
+    groups(nest, STRIPS, Vec::new(), fresh, |place, fresh| {
+        let below = &place.top + &Index::constant(STRIPS.height);
+        let right = &place.left + &Index::constant(STRIPS.width);
+        let inner = nest.inside(&place.top, &place.left);
+        let whole = both(at_most(&below, nest.rows), at_most(&right, nest.columns));
+        let condition = inner.conditions.into_iter().fold(whole, both);
+
+        let (row, column) = (fresh.name("row"), fresh.name("column"));
+        let first = &place.top + &(&Index::constant(EACH) * &place.line);
+        let mut then = vec![
+            let_number(row.clone(), first.clone()),
+            let_number(column.clone(), &place.left + &place.along),
+        ];
+        let rows = (0..EACH).map(|each| &Index::var(row.clone()) + &Index::constant(each));
+        let mut copies = copies(nest.row, &inner.body, rows, fresh);
+        let column = Index::var(column);
+        copies
+            .iter_mut()
+            .for_each(|copy| substitute(copy, nest.column, &column));
+        then.extend(together(copies, types, fresh));
+
+        let round = fresh.name("each");
+        let (row, column) = (&first + &Index::var(round.clone()), &place.left + &place.along);
+        let element = nest.element(fresh)?.at(&row, &column);
+        let one = when(less(&row, nest.rows), element);
+        let otherwise = when(less(&column, nest.columns), vec![repeat(&round, EACH, vec![one])]);
+        Some(vec![Stmt::If {
+            condition,
+            then,
+            otherwise: vec![otherwise],
+        }])
     })
 }
 
@@ -250,33 +390,45 @@ fn groups(
     fresh: &mut Fresh,
     inside: impl FnOnce(&Place, &mut Fresh) -> Option<Vec<Stmt>>,
 ) -> Option<Tiled> {
-    let condition = worth(nest, NARROW.min(shape.width), 1)?;
+    let least = if nest.plane.is_some() { LOW } else { 1 };
+    let condition = worth(nest, NARROW.min(shape.width), least)?;
     let [across, group, item] = ["across", "group", "item"].map(|stem| fresh.name(stem));
     let [down, aside, line, along] = ["down", "aside", "line", "along"].map(|stem| fresh.name(stem));
     let tiles = |count: &Index, of: i64| (count + &Index::constant(of - 1)).div(&Index::constant(of));
     // There are less groups than 32 bits can count, and a division of as many is faster.
-    let half = |value: Expr| Expr::unary(UnOp::Convert(ScalarType::U32), value);
-    let quotient = Expr::binary(
-        BinOp::Div,
-        half(Expr::Index(Index::var(group.clone()))),
-        half(Expr::Var(across.clone())),
-    );
-    let mut body = vec![
-        Stmt::Let {
-            name: down.clone(),
-            ty: ScalarType::I64,
-            value: Expr::unary(UnOp::Convert(ScalarType::I64), quotient),
-        },
-        let_number(
-            aside.clone(),
-            &Index::var(group.clone()) - &(&Index::var(across.clone()) * &Index::var(down.clone())),
+    let half = |name: &Name| Expr::unary(UnOp::Convert(ScalarType::U32), Expr::Var(name.clone()));
+    let quotient = |name: &Name, of: &Name, by: &Name| Stmt::Let {
+        name: name.clone(),
+        ty: ScalarType::I64,
+        value: Expr::unary(
+            UnOp::Convert(ScalarType::I64),
+            Expr::binary(BinOp::Div, half(of), half(by)),
         ),
+    };
+    let rest = |of: &Name, by: &Name, quotient: &Name| {
+        &Index::var(of.clone()) - &(&Index::var(by.clone()) * &Index::var(quotient.clone()))
+    };
+    let mut before = vec![let_number(across.clone(), tiles(nest.columns, shape.width))];
+    let mut count = &Index::var(across.clone()) * &tiles(nest.rows, shape.height);
+    let mut body = Vec::new();
+    let mut tile = group.clone();
+    if let Some(plane) = &nest.plane {
+        let each = fresh.name("tiles");
+        before.push(let_number(each.clone(), count));
+        count = &Index::var(each.clone()) * plane.count;
+        body.push(quotient(&plane.name, &group, &each));
+        tile = fresh.name("tile");
+        body.push(let_number(tile.clone(), rest(&group, &each, &plane.name)));
+    }
+    body.extend([
+        quotient(&down, &tile, &across),
+        let_number(aside.clone(), rest(&tile, &across, &down)),
         let_number(
             line.clone(),
             Index::var(item.clone()).div(&Index::constant(shape.items)),
         ),
         let_number(along.clone(), rem(&Index::var(item.clone()), shape.items)),
-    ];
+    ]);
     let place = Place {
         item: Index::var(item.clone()),
         line: Index::var(line),
@@ -306,11 +458,10 @@ fn groups(
         body,
     });
     all.extend(local.into_iter().map(|one| Stmt::Free(one.name)));
-    let before = vec![let_number(across.clone(), tiles(nest.columns, shape.width))];
     let groups = Stmt::For {
         index: group,
         width: Width::W64,
-        count: &Index::var(across) * &tiles(nest.rows, shape.height),
+        count,
         mode: LoopMode::Par,
         body: all,
     };
@@ -387,7 +538,7 @@ fn growth(index: &Index, name: &Name) -> Option<Index> {
 
 /// An expression with something else in the place of loads that happen whenever it is evaluated; `replace` gives none for those that
 /// stay.
-fn replace_loads(expr: &mut Expr, replace: &mut dyn FnMut(&Name, &Index) -> Option<Expr>) {
+pub(crate) fn replace_loads(expr: &mut Expr, replace: &mut dyn FnMut(&Name, &Index) -> Option<Expr>) {
     match expr {
         Expr::Const(_) | Expr::Var(_) | Expr::Index(_) => {}
         Expr::Load(buffer, index) => {

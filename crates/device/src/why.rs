@@ -3,15 +3,19 @@
 use crate::Unit;
 use crate::foreign::{self, Refusal};
 use almach_base::Name;
-use almach_imp::{Expr, Stmt, Touched, is_column};
+use almach_imp::{Stmt, Touched, is_column};
 use std::collections::BTreeSet;
 use std::fmt;
 
 /// Why statements run on the host.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Why {
-    /// Recursive data lies in the host's memory.
-    RecursiveData,
+    /// Cells of recursive data are made, how many is not known before.
+    MakesCells,
+    /// A table is made for recursive data that has none.
+    MakesTables,
+    /// Recursive data is followed one reference after another.
+    Walks,
     /// A procedure that calls itself.
     Recursion(Name),
     /// Another procedure that is called.
@@ -29,7 +33,11 @@ pub enum Why {
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Why::RecursiveData => f.write_str("it works on recursive data, which is in the host's memory"),
+            Why::MakesCells => {
+                f.write_str("how many cells of recursive data it makes is known only when it is done")
+            }
+            Why::MakesTables => f.write_str("it makes the table of recursive data where that has none"),
+            Why::Walks => f.write_str("it goes through recursive data in order"),
             Why::Recursion(name) => write!(f, "it calls `{name}`, which calls itself"),
             Why::Call(name) => write!(f, "it calls `{name}`, a procedure of its own"),
             Why::Foreign(name, why) => write!(f, "it calls the C function `{name}`, {why}"),
@@ -66,16 +74,14 @@ fn block(stmts: &[Stmt], own: &BTreeSet<Name>, unit: &Unit<'_>) -> Option<Why> {
             } => foreign::refusal(function, arguments, own, unit.functions)
                 .map(|why| Why::Foreign(function.name.clone(), why)),
             Stmt::Trace { .. } => Some(Why::Prints),
-            Stmt::Reserve { .. } => Some(Why::RecursiveData),
-            Stmt::Store { buffer, .. } | Stmt::Atomic { buffer, .. } if is_column(buffer) => {
-                Some(Why::RecursiveData)
+            Stmt::Reserve { .. } => Some(Why::MakesCells),
+            Stmt::Store { buffer, index, .. } if unit.settled.contains(buffer) && !unit.is_own_row(index) => {
+                Some(Why::MakesTables)
             }
             Stmt::Swap(buffer, _) | Stmt::Shrink { buffer, .. } => Some(Why::Moves(buffer.clone())),
             _ => None,
         };
-        let mut reads_column = false;
-        stmt.for_each_expr(&mut |expr| reads_column |= loads_column(expr));
-        here.or(reads_column.then_some(Why::RecursiveData)).or_else(|| {
+        here.or_else(|| {
             stmt.blocks()
                 .into_iter()
                 .find_map(|inner| block(inner, own, unit))
@@ -83,14 +89,15 @@ fn block(stmts: &[Stmt], own: &BTreeSet<Name>, unit: &Unit<'_>) -> Option<Why> {
     })
 }
 
-fn loads_column(expr: &Expr) -> bool {
-    match expr {
-        Expr::Load(buffer, _) => is_column(buffer),
-        Expr::Const(_) | Expr::Var(_) | Expr::Index(_) => false,
-        Expr::Unary(_, a) => loads_column(a),
-        Expr::Binary(_, a, b) => loads_column(a) || loads_column(b),
-        Expr::Ternary(_, a, b, c) | Expr::Select(a, b, c) => {
-            loads_column(a) || loads_column(b) || loads_column(c)
-        }
-    }
+/// Whether statements use columns.
+pub(crate) fn uses_columns(stmts: &[Stmt]) -> bool {
+    Touched::of(stmts).cells.keys().any(|name| is_column(name))
+}
+
+/// Whether there is a loop that uses columns.
+pub(crate) fn walks(stmts: &[Stmt]) -> bool {
+    stmts.iter().any(|stmt| match stmt {
+        Stmt::For { .. } | Stmt::While { .. } => uses_columns(std::slice::from_ref(stmt)),
+        _ => stmt.blocks().into_iter().any(|block| walks(block)),
+    })
 }

@@ -53,13 +53,18 @@ proc main(n: i64, xs: read f32, out: out f32) {
                 par for group < (n + 1023)/1024 {
                   items for item: i32 < 256 {
                     if {1024*group + 1024} <= {n} {
-                      for each: i32 < 4 {
-                        let i: i64 = {256*each + 1024*group + item}
-                        tmp[i] = xs[i] * xs[i]
-                      }
+                      let at: i64 = {1024*group + item}
+                      let load: f32 = xs[at]
+                      let load_2: f32 = xs[at + 256]
+                      let load_3: f32 = xs[at + 512]
+                      let load_4: f32 = xs[at + 768]
+                      tmp[at] = load * load
+                      tmp[at + 256] = load_2 * load_2
+                      tmp[at + 512] = load_3 * load_3
+                      tmp[at + 768] = load_4 * load_4
                     } else {
-                      for each_2: i32 < 4 {
-                        let i_2: i64 = {256*each_2 + 1024*group + item}
+                      for each: i32 < 4 {
+                        let i_2: i64 = {256*each + 1024*group + item}
                         if i_2 < {n} {
                           tmp[i_2] = xs[i_2] * xs[i_2]
                         }
@@ -256,17 +261,21 @@ proc main(n: i64, xs: read i32, prefix: write i32, flag: write i32, out: write i
                 par for group < (n + 1023)/1024 {
                   items for item: i32 < 256 {
                     if {1024*group + 1024} <= {n} {
-                      for each: i32 < 4 {
-                        let c_4: i64 = {256*each + 1024*group + item}
-                        let before_2: i32 = before_saved[c_4]
-                        out[c_4] = before_2
-                      }
+                      let at: i64 = {1024*group + item}
+                      let before_2_2: i32 = before_saved[at]
+                      out[at] = before_2_2
+                      let before_2_3: i32 = before_saved[at + 256]
+                      out[at + 256] = before_2_3
+                      let before_2_4: i32 = before_saved[at + 512]
+                      out[at + 512] = before_2_4
+                      let before_2_5: i32 = before_saved[at + 768]
+                      out[at + 768] = before_2_5
                     } else {
-                      for each_2: i32 < 4 {
-                        let c_4_2: i64 = {256*each_2 + 1024*group + item}
+                      for each: i32 < 4 {
+                        let c_4_2: i64 = {256*each + 1024*group + item}
                         if c_4_2 < {n} {
-                          let before_2_2: i32 = before_saved[c_4_2]
-                          out[c_4_2] = before_2_2
+                          let before_2_6: i32 = before_saved[c_4_2]
+                          out[c_4_2] = before_2_6
                         }
                       }
                     }
@@ -310,13 +319,18 @@ proc main(n: i64, xs: read f32, out: write f32) {
                 par for group < (n + 1023)/1024 {
                   items for item: i32 < 256 {
                     if {1024*group + 1024} <= {n} {
-                      for each: i32 < 4 {
-                        let i: i64 = {256*each + 1024*group + item}
-                        out[i] = xs[i]
-                      }
+                      let at: i64 = {1024*group + item}
+                      let load: f32 = xs[at]
+                      let load_2: f32 = xs[at + 256]
+                      let load_3: f32 = xs[at + 512]
+                      let load_4: f32 = xs[at + 768]
+                      out[at] = load
+                      out[at + 256] = load_2
+                      out[at + 512] = load_3
+                      out[at + 768] = load_4
                     } else {
-                      for each_2: i32 < 4 {
-                        let i_2: i64 = {256*each_2 + 1024*group + item}
+                      for each: i32 < 4 {
+                        let i_2: i64 = {256*each + 1024*group + item}
                         if i_2 < {n} {
                           out[i_2] = xs[i_2]
                         }
@@ -374,13 +388,18 @@ proc main(n: i64, xs: read i64, out: write i64) {
                 par for group < (n + 1023)/1024 {
                   items for item: i32 < 256 {
                     if {1024*group + 1024} <= {n} {
-                      for each: i32 < 4 {
-                        let i: i64 = {256*each + 1024*group + item}
-                        out[i] = xs[i]
-                      }
+                      let at: i64 = {1024*group + item}
+                      let load: i64 = xs[at]
+                      let load_2: i64 = xs[at + 256]
+                      let load_3: i64 = xs[at + 512]
+                      let load_4: i64 = xs[at + 768]
+                      out[at] = load
+                      out[at + 256] = load_2
+                      out[at + 512] = load_3
+                      out[at + 768] = load_4
                     } else {
-                      for each_2: i32 < 4 {
-                        let i_2: i64 = {256*each_2 + 1024*group + item}
+                      for each: i32 < 4 {
+                        let i_2: i64 = {256*each + 1024*group + item}
                         if i_2 < {n} {
                           out[i_2] = xs[i_2]
                         }

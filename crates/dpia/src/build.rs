@@ -85,6 +85,22 @@ pub fn parfor(
     Phrase::prim(Prim::ParFor(level), vec![size], vec![data]).apply([acceptor, function])
 }
 
+/// `parrows<level>[n][k]{δ} bounds acceptor (\index. /\length. \out. body)`, where `sizes` are `n` and `k`.
+pub fn parrows(
+    level: Level,
+    sizes: [Nat; 2],
+    element: Data,
+    (bounds, acceptor): (Phrase, Phrase),
+    (index, length, out): (Name, Name, Name),
+    body: Phrase,
+) -> Phrase {
+    let row = Data::array(Nat::var(length.clone()), element.clone());
+    let inner = Phrase::nat_lam(length, Phrase::lam(out, PhraseType::Acc(row), body));
+    let function = Phrase::lam(index, PhraseType::Exp(Data::Index(sizes[0].clone())), inner);
+    let rows = Phrase::prim(Prim::ParRows(level), sizes.to_vec(), vec![element]);
+    rows.apply([bounds, acceptor, function])
+}
+
 pub fn if_then_else(condition: Phrase, then: Phrase, otherwise: Phrase) -> Phrase {
     Phrase::prim(Prim::If, vec![], vec![]).app(Phrase::pair(condition, Phrase::pair(then, otherwise)))
 }

@@ -327,6 +327,7 @@ impl Parser {
             "map" => Prim::Map(self.level()?),
             "mapI" => Prim::MapI(self.level()?),
             "parfor" => Prim::ParFor(self.level()?),
+            "parrows" => Prim::ParRows(self.level()?),
             "filterI" => {
                 let (level, (chunk, output)) = (self.level()?, self.chunk_and_output()?);
                 Prim::FilterI(level, chunk, output)

@@ -150,6 +150,9 @@ macro_rules! plain_primitives {
             Map(Level),
             MapI(Level),
             ParFor(Level),
+            /// A loop over rows, which lie in one array: the place of each is what its bounds cut out. The bounds cut the array into
+            /// consecutive pieces, so no two rows share a place.
+            ParRows(Level),
             New(Space),
             /// A variable whose buffers are parts of other variables' (the memory plan). The program means the same without: where
             /// a variable lives is an annotation, which the type ignores but for its sizes, one per buffer that is not its own.
@@ -325,6 +328,7 @@ impl Prim {
             Prim::Map(_) => "map",
             Prim::MapI(_) => "mapI",
             Prim::ParFor(_) => "parfor",
+            Prim::ParRows(_) => "parrows",
             Prim::New(_) | Prim::NewIn(_) => "new",
             Prim::ScanI(..) => "scanI",
             Prim::ScanRowsI(..) => "scanRowsI",
@@ -466,6 +470,10 @@ impl Prim {
             Prim::MapI(_) => "(n: nat) -> (s: data) -> (t: data) -> (exp[s] -> acc[t] ->p comm) -> exp[n.s] -> acc[n.t] -> comm".into(),
             Prim::ParFor(_) => {
                 "(n: nat) -> (s: data) -> acc[n.s] -> (exp[idx[n]] -> acc[s] ->p comm) -> comm".into()
+            }
+            Prim::ParRows(_) => {
+                let row = "(exp[idx[n]] -> (m: nat) -> acc[m.s] ->p comm)";
+                format!("(n: nat) -> (k: nat) -> (s: data) -> exp[n.(i64, i64)] -> acc[k.s] -> {row} -> comm")
             }
             Prim::ScanI(_, _, _, Output::Element) => {
                 format!("(n: nat) -> (s: data) -> {cell} -> exp[s] -> exp[n.s] -> acc[n.s] -> comm")

@@ -521,7 +521,9 @@ impl fmt::Display for Prim {
             | Prim::AsVectorAcc(w, t)
             | Prim::AsScalarAcc(w, t)
             | Prim::Splat(w, t) => write!(f, "{name}<{w},{t}>"),
-            Prim::Map(level) | Prim::MapI(level) | Prim::ParFor(level) => write!(f, "{name}<{level}>"),
+            Prim::Map(level) | Prim::MapI(level) | Prim::ParFor(level) | Prim::ParRows(level) => {
+                write!(f, "{name}<{level}>")
+            }
             Prim::FilterI(level, chunk, output) => {
                 write!(f, "{name}<{level}{}{}>", chunk_text(*chunk), output_text(*output))
             }

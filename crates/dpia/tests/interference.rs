@@ -23,6 +23,8 @@ fn context() -> Context {
         ("vs", "var[n.f32]"),
         ("ws", "var[n.f32]"),
         ("pairs", "acc[n.(f32, f32)]"),
+        ("rows", "var[m.f32]"),
+        ("bounds", "exp[n.(i64, i64)]"),
         ("cell", "var[some k'. k'.f32]"),
         ("p", "acc[f32] ->p comm"),
         ("f", "acc[f32] -> comm"),
@@ -51,6 +53,18 @@ const REJECTED: &[(&str, &str, &str, &str)] = &[
         "DPIA-06",
         "`b`",
         r"parfor<par>[n]{f32} out (\i: exp[idx[n]]. \o: acc[f32]. b := {f32} (idx[n]{f32} xs i))",
+    ),
+    (
+        "parrows with a write beside its row",
+        "DPIA-06",
+        "`out`",
+        r"parrows<par>[n][m]{f32} bounds rows.1 (\i: exp[idx[n]]. /\l: nat. \o: acc[l.f32]. idxAcc[n]{f32} out i := {f32} e)",
+    ),
+    (
+        "parrows over a variable that its body reads",
+        "DPIA-05",
+        "`rows`",
+        r"parrows<par>[n][m]{f32} bounds rows.1 (\i: exp[idx[n]]. /\l: nat. \o: acc[l.f32]. o := {l.f32} slice[m][l]{f32} 0i64 1i64 rows.2)",
     ),
     (
         "parfor that also writes outside",
@@ -354,6 +368,11 @@ const ACCEPTED: &[(&str, &str, &str)] = &[
         "parfor that writes its own place",
         "comm",
         r"parfor<par>[n]{f32} out (\i: exp[idx[n]]. \o: acc[f32]. o := {f32} (idx[n]{f32} xs i))",
+    ),
+    (
+        "parrows that writes its own row",
+        "comm",
+        r"parrows<par>[n][m]{f32} bounds rows.1 (\i: exp[idx[n]]. /\l: nat. \o: acc[l.f32]. o := {l.f32} replicate[l]{f32} (idx[n]{f32} xs i))",
     ),
     (
         "parfor with a private variable",

@@ -183,7 +183,7 @@ fn how_lists_are_walked(target: Target) -> &'static str {
             "the cells of a list in a table are found by following sublists, 16 in turn; those that constructors made, and short ones, one after the other"
         }
         Target::OpenCl | Target::Cuda => {
-            "the cells of a list are found by the host, which follows 16 sublists in turn"
+            "the cells of a list in a table are found by a kernel that follows sublists, 16 in turn in every work-item; those that constructors made, and short ones, by the host"
         }
     }
 }

@@ -52,7 +52,27 @@ fn rows_of_their_own_sizes_are_flattened() {
     let chunks = imp(scanned, Target::OpenMp, &[]);
     assert!(chunks.contains("chain for"), "{chunks}");
     assert!(!chunks.contains("store Rows"), "{chunks}");
-    // Threads share rows then, not elements.
-    let in_cells = imp(scanned, Target::OpenMp, &["flattening"]);
-    assert!(in_cells.contains("store Rows"), "{in_cells}");
+    // Threads share rows then, not elements; each is written where it belongs.
+    let in_places = imp(scanned, Target::OpenMp, &["flattening"]);
+    assert!(in_places.contains("par for"), "{in_places}");
+    assert!(!in_places.contains("store Rows"), "{in_places}");
+}
+
+/// Rows as long as those they are made of have places: nothing grows, and no row waits for another.
+#[test]
+fn rows_that_depend_on_their_own_sums_have_places() {
+    let text =
+        "entry main (xss: [][?]f32): [][?]f32 = map (\\r -> let m = maximum r in map (\\x -> x - m) r) xss";
+    let made = imp(text, Target::OpenMp, &[]);
+    assert!(!made.contains("store") && !made.contains("capacity"), "{made}");
+    assert!(made.contains("par for"), "{made}");
+}
+
+/// Few long rows go to all threads, many rows to one each: what runs is asked of the sizes.
+#[test]
+fn a_nest_with_two_plausible_shapes_has_both() {
+    let text = "entry main [n] [m] (xss: [n][m]f32): [n]f32 = map sum xss";
+    let made = imp(text, Target::OpenMp, &[]);
+    assert!(made.contains("16384"), "{made}");
+    assert!(!imp(text, Target::C, &[]).contains("16384"));
 }

@@ -22,7 +22,7 @@ const ROOM_BYTES: i64 = 4096;
 const ELEMENTS_FOR_A_CELL: i64 = 4096;
 
 /// And for what a loop allocates in every iteration: where that is little, the memory of the heap takes longer than the work.
-const LOOP_ROOM_BYTES: i64 = 1024;
+const LOOP_ROOM_BYTES: i64 = 2048;
 
 /// Where the cells of an owned buffer are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -339,7 +339,8 @@ impl Uses {
             }
             Stmt::Free(_) | Stmt::Barrier => {}
             Stmt::Kernel { body, .. } => {
-                for (buffer, _) in Touched::of(body).free_cells() {
+                let touched = Touched::of(body);
+                for (buffer, _) in touched.free_cells().filter(|(name, _)| !is_column(name)) {
                     self.buffers.entry(buffer.clone()).or_default().on_device = true;
                 }
                 self.nested(body);
@@ -349,6 +350,13 @@ impl Uses {
                 self.index(size);
             }
             Stmt::Transfer(Transfer::Copied { buffer: _, count }) => self.index(count),
+            Stmt::Transfer(Transfer::Cell { column, index, .. }) => {
+                self.read.insert(column.clone());
+                self.index(index);
+            }
+            Stmt::Transfer(Transfer::Fetch { buffer, .. }) if is_column(buffer) => {
+                self.read.insert(buffer.clone());
+            }
             Stmt::Transfer(Transfer::Fresh { buffer } | Transfer::Fetch { buffer, .. }) => {
                 self.buffers.entry(buffer.clone()).or_default().on_device = true;
                 self.read.insert(buffer.clone());
@@ -513,7 +521,7 @@ pub fn fails(stmts: &[Stmt], uses: &Uses, known: &HashMap<Name, Traits>) -> bool
     stmts.iter().any(|stmt| match stmt {
         Stmt::Check { .. } | Stmt::Reserve { .. } => true,
         Stmt::Kernel { .. } => true,
-        Stmt::Transfer(Transfer::Attach { .. } | Transfer::Fetch { .. }) => true,
+        Stmt::Transfer(Transfer::Attach { .. } | Transfer::Fetch { .. } | Transfer::Cell { .. }) => true,
         // Arrays that a function gives are checked and copied.
         Stmt::Foreign { arguments, .. } => arguments
             .iter()

@@ -9,6 +9,7 @@ use crate::analysis;
 use crate::device::Side;
 use crate::helpers::{Helper, is_one_instruction};
 use crate::index::integer;
+use crate::outputs::Outputs;
 use crate::procedure::{Emitter, Role};
 use crate::tree::{CBinary, CExpr, CStmt, CType, CUnary};
 use almach_base::{Diagnostic, Name};
@@ -164,9 +165,13 @@ impl Emitter<'_> {
         };
         let take = self.helpers.need(Helper::TakeNext);
         if !analysis::fails(body, self.uses, &self.unit.traits) {
-            let outer = self.chain.take();
-            let body = self.own_region(None, body)?.0;
-            self.chain = outer;
+            let outer = (self.chain.take(), self.outputs.replace(Outputs::of(&count)));
+            let mut body = self.own_region(None, body)?.0;
+            if self.outputs.take().is_some_and(|outputs| outputs.are_copied) {
+                let settle = self.helpers.need(Helper::CopiedOut);
+                body.push(CStmt::Do(CExpr::call(settle, [])));
+            }
+            (self.chain, self.outputs) = outer;
             match self.counts_idle() {
                 true => self.by_team(pragma, vec![taken(body, take)], out),
                 false => out.extend([pragma, taken(body, take)]),

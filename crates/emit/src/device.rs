@@ -11,23 +11,28 @@
 //! ```
 //!
 //! Scalars that a kernel of one work-item assigns go through a mailbox, and so do failures: of several work-items' that of the least
-//! iteration stays. Kernels behind one that failed do nothing.
+//! iteration stays. Kernels behind one that failed do nothing ([`failures`]).
 
+mod failures;
 mod group;
+mod transfers;
 
 use crate::KernelCode;
 use crate::helpers::{Helper, Helpers};
 use crate::index::{Arithmetic, integer};
 use crate::kernel_copies::COPIED;
+use crate::kernel_rows::{self, Columns};
 use crate::names::Scope;
 use crate::procedure::{Emitter, Known, Region, Repeated, Role};
 use crate::tree::{CBinary, CExpr, CFunction, CParam, CStmt, CType, CUnary, Linkage, scalar_c_name};
 use crate::{Form, Target, nvcc, print};
 use almach_base::{Diagnostic, Name};
-use almach_imp::{Access, Expr, Index, LoopMode, Proc, Stmt, Touched, Transfer, Width};
+use almach_imp::{Access, Expr, Index, LoopMode, Proc, Stmt, Touched, Width, is_column};
 use almach_value::{ScalarType, UnOp};
+pub use failures::{behind_failures, kernels_fail};
 use group::group;
 use std::collections::{HashMap, HashSet};
+pub use transfers::passing;
 
 type Emit<T> = Result<T, Box<Diagnostic>>;
 
@@ -41,6 +46,7 @@ pub struct Kernels {
     scope: Option<Scope>,
     /// The most scalars that one kernel gives.
     results: usize,
+    pub columns: Columns,
 }
 
 /// Where code runs that is printed.
@@ -51,18 +57,6 @@ pub enum Side {
     Kernel {
         at: CExpr,
     },
-}
-
-/// Whether a program has kernels that can fail.
-pub fn kernels_fail(procs: &[&Proc]) -> bool {
-    fn inside(stmts: &[Stmt], in_kernel: bool) -> bool {
-        stmts.iter().any(|stmt| {
-            let in_kernel = in_kernel || matches!(stmt, Stmt::Kernel { .. });
-            in_kernel && matches!(stmt, Stmt::Check { .. })
-                || stmt.blocks().into_iter().any(|block| inside(block, in_kernel))
-        })
-    }
-    procs.iter().any(|proc| inside(&proc.body, false))
 }
 
 /// A buffer's cells in the device's memory. A `bool` is a byte there.
@@ -81,15 +75,23 @@ fn kernel_type(ty: ScalarType) -> &'static str {
     }
 }
 
+/// What may have happened before a kernel runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Before {
+    Nothing,
+    Failures,
+}
+
 /// What a kernel gets, in the order of its parameters.
 struct Border {
+    before: Before,
     scalars: Vec<Name>,
     results: Vec<Name>,
     cells: Vec<(Name, Access)>,
 }
 
 impl Border {
-    fn of(body: &[Stmt]) -> Border {
+    fn of(body: &[Stmt], before: Before) -> Border {
         let touched = Touched::of(body);
         let results: Vec<Name> = touched.results().cloned().collect();
         let mut scalars: Vec<Name> = touched.free_scalars().cloned().collect();
@@ -101,6 +103,7 @@ impl Border {
             .collect();
         scalars.extend(others);
         Border {
+            before,
             scalars,
             results,
             cells: touched
@@ -128,7 +131,11 @@ fn lanes(body: &[Stmt]) -> Option<(&Name, Width, &Index, &[Stmt])> {
 impl Emitter<'_> {
     /// Starts a kernel, and takes what it gives.
     pub fn kernel(&mut self, name: &Name, body: &[Stmt], out: &mut Vec<CStmt>) -> Emit<()> {
-        let border = Border::of(body);
+        let before = match self.unit.behind_failures.contains(name) {
+            true => Before::Failures,
+            false => Before::Nothing,
+        };
+        let border = Border::of(body, before);
         let number = self.kernel_function(name, body, &border)?;
         let (items, of_group) = match lanes(body) {
             Some((_, _, count, inner)) => match group(inner) {
@@ -145,7 +152,10 @@ impl Emitter<'_> {
             arguments.push(self.scalar_argument(name, out)?);
         }
         for (name, access) in &border.cells {
-            arguments.push(self.cells_argument(name, *access)?);
+            arguments.push(match is_column(name) {
+                true => self.rows_argument(name, *access, body)?,
+                false => self.cells_argument(name, *access)?,
+            });
         }
         let count = arguments.len();
         let arguments = match count {
@@ -220,39 +230,6 @@ impl Emitter<'_> {
         })
     }
 
-    pub fn transfer(&mut self, transfer: &Transfer, out: &mut Vec<CStmt>) -> Emit<()> {
-        let context = self.context()?;
-        let cells = |this: &Self, buffer: &Name| -> Emit<CExpr> {
-            Ok(CExpr::name(this.known(buffer)?.c_name.clone()))
-        };
-        match transfer {
-            Transfer::Attach { buffer, size } => {
-                let cells = cells(self, buffer)?;
-                let cell = CExpr::SizeOfCell(Box::new(cells.clone()));
-                let count = self.index(size, Arithmetic::Wrapping);
-                self.or_fail(CExpr::call("attach", [context, cells, count, cell]), out)
-            }
-            Transfer::Fresh { buffer } => {
-                let cells = cells(self, buffer)?;
-                out.push(CStmt::Do(CExpr::call("fresh", [context, cells])));
-                Ok(())
-            }
-            Transfer::Copied { buffer, count } => self.count_kernel(buffer, count, out),
-            Transfer::Fetch { buffer, access } => {
-                let cells = cells(self, buffer)?;
-                let passing = CExpr::name(passing(*access));
-                self.or_fail(CExpr::call("fetch", [context, cells, passing]), out)
-            }
-        }
-    }
-
-    /// A result becomes the caller's, on the host or on the device.
-    pub fn hand_over(&mut self, buffer: &Name, out: &mut Vec<CStmt>) -> Emit<()> {
-        let context = self.context()?;
-        let cells = CExpr::name(self.known(buffer)?.c_name.clone());
-        self.or_fail(CExpr::call("hand_over", [context, cells]), out)
-    }
-
     /// A scalar that the mailbox has in 64 bits.
     fn value_of_raw(&mut self, raw: CExpr, ty: ScalarType) -> CExpr {
         let bits = |this: &mut Self, bits: ScalarType, raw: CExpr| {
@@ -311,6 +288,8 @@ impl Emitter<'_> {
             allocates: false,
             chain: None,
             repeated: Repeated::No,
+            outputs: None,
+            loops_around: 0,
             calls: Vec::new(),
             angles: None,
             side: Side::Kernel { at: integer(0) },
@@ -359,20 +338,24 @@ impl Emitter<'_> {
                     self.facts.enter_loop(index, count);
                 }
                 if let Some(group) = group(inner) {
+                    let over =
+                        || CExpr::call("has_failed_before", [CExpr::name("box"), CExpr::name("launch")]);
+                    stmts.extend(border.before.unless(over));
                     self.group_text(&group, &c_index, &mut stmts)?;
                     return Ok(self.kernel_of(c_name, params, stmts));
                 }
                 self.side = Side::Kernel {
                     at: CExpr::name(c_index.clone()),
                 };
-                stmts.extend(self.work_item(&c_index, width, c_count));
+                stmts.extend(work_item(&c_index, width, c_count));
+                stmts.extend(border.before.unless(|| is_over(CExpr::name(&*c_index))));
                 if width == Width::W32 {
                     self.narrow.insert(index.clone());
                 }
                 stmts.extend(self.block(inner)?);
             }
             None => {
-                stmts.extend(self.unless_over(integer(0)));
+                stmts.extend(border.before.unless(|| is_over(integer(0))));
                 stmts.extend(self.block(body)?);
             }
         }
@@ -400,36 +383,6 @@ impl Emitter<'_> {
                 .map(|stmt| stmt.with_goto("failed", &returns))
                 .collect(),
         }
-    }
-
-    /// The number of the work-item, which may be one too many.
-    fn work_item(&mut self, index: &str, width: Width, count: CExpr) -> Vec<CStmt> {
-        let ty = match width {
-            Width::W32 => ScalarType::I32,
-            Width::W64 => ScalarType::I64,
-        };
-        let item = match width {
-            Width::W32 => CExpr::cast(CType::Scalar(ty), CExpr::name("WORK_ITEM")),
-            Width::W64 => CExpr::name("WORK_ITEM"),
-        };
-        let too_many = CExpr::binary(CBinary::GreaterEqual, CExpr::name(index), count);
-        let mut stmts = vec![
-            CStmt::Declare {
-                ty: CType::Scalar(ty).constant(),
-                name: index.to_string(),
-                value: Some(item),
-            },
-            CStmt::when(too_many, vec![CStmt::Return(None)]),
-        ];
-        stmts.extend(self.unless_over(CExpr::name(index)));
-        stmts
-    }
-
-    fn unless_over(&self, at: CExpr) -> Option<CStmt> {
-        self.unit.kernels_fail.then(|| {
-            let over = CExpr::call("is_over", [CExpr::name("box"), CExpr::name("launch"), at]);
-            CStmt::when(over, vec![CStmt::Return(None)])
-        })
     }
 
     fn scalar_param(
@@ -499,7 +452,7 @@ impl Emitter<'_> {
             ty: CType::Scalar(ScalarType::I64).constant(),
             name: from.clone(),
         });
-        let first = CExpr::binary(CBinary::Add, CExpr::name(block), CExpr::name(from));
+        let first = CExpr::call("PART", [CExpr::name(block), CExpr::name(from)]);
         stmts.push(CStmt::Declare {
             ty: pointer,
             name: c_name,
@@ -568,10 +521,38 @@ impl Emitter<'_> {
     }
 }
 
-fn passing(access: Access) -> &'static str {
-    match access {
-        Access::Read => "READS",
-        Access::Write => "WRITES",
+/// The number of the work-item, which may be one too many.
+fn work_item(index: &str, width: Width, count: CExpr) -> Vec<CStmt> {
+    let ty = match width {
+        Width::W32 => ScalarType::I32,
+        Width::W64 => ScalarType::I64,
+    };
+    let item = match width {
+        Width::W32 => CExpr::cast(CType::Scalar(ty), CExpr::name("WORK_ITEM")),
+        Width::W64 => CExpr::name("WORK_ITEM"),
+    };
+    let too_many = CExpr::binary(CBinary::GreaterEqual, CExpr::name(index), count);
+    vec![
+        CStmt::Declare {
+            ty: CType::Scalar(ty).constant(),
+            name: index.to_string(),
+            value: Some(item),
+        },
+        CStmt::when(too_many, vec![CStmt::Return(None)]),
+    ]
+}
+
+fn is_over(at: CExpr) -> CExpr {
+    CExpr::call("is_over", [CExpr::name("box"), CExpr::name("launch"), at])
+}
+
+impl Before {
+    /// `if (…) return;` where an earlier kernel may have failed.
+    fn unless(self, over: impl FnOnce() -> CExpr) -> Option<CStmt> {
+        match self {
+            Before::Nothing => None,
+            Before::Failures => Some(CStmt::when(over(), vec![CStmt::Return(None)])),
+        }
     }
 }
 
@@ -678,9 +659,13 @@ impl Kernels {
             "{}static const char *const kernel_names[] = {{\n{names}}};\n\n",
             self.sources(form, values)
         );
+        let columns = match self.columns.count() {
+            0 => String::new(),
+            columns => format!(", COLUMNS = {columns}"),
+        };
         let constants = format!(
             "/* KERNELS_REPORT: whether the host looks after each call at what kernels have to say. */\n\
-             enum {{ KERNELS = {}, GROUP = {GROUP}, KERNELS_REPORT = {} }};\n\n",
+             enum {{ KERNELS = {}, GROUP = {GROUP}, KERNELS_REPORT = {}{columns} }};\n\n",
             self.functions.len(),
             u8::from(kernels_fail || self.counts_copies())
         );
@@ -695,6 +680,7 @@ impl Kernels {
             .replace("COPIED\n", field)
             .replace("COLLECT\n", collect)
             .replace("FORGOTTEN\n", forget);
+        let blocks = kernel_rows::filled(blocks, &self.columns);
         [
             &constants,
             types,

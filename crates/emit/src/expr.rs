@@ -6,7 +6,7 @@ use crate::index::{Arithmetic, IndexPrinter, integer};
 use crate::procedure::{Emitter, Repeated, Role};
 use crate::tree::{CBinary, CExpr, CType, CUnary};
 use almach_base::{Diagnostic, Name};
-use almach_imp::{Expr, Index, Writing, is_column};
+use almach_imp::{Expr, Index, Writing};
 use almach_value::ir_text::{binary_name, ternary_name, unary_name};
 use almach_value::{BinOp, Scalar, ScalarType, UnOp};
 
@@ -55,7 +55,7 @@ impl Emitter<'_> {
 
     /// `buffer[index]`.
     pub fn cell(&mut self, buffer: &Name, index: &Index) -> Emit<CExpr> {
-        if is_column(buffer) {
+        if let Role::Column(_) = self.known(buffer)?.role {
             let place = self.column_place(buffer, index)?;
             return Ok(CExpr::unary(CUnary::Follow, place));
         }

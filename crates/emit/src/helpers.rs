@@ -50,6 +50,11 @@ pub enum Helper {
     Show(ScalarType),
     /// Stands before the loop over the lanes of a vector.
     Lanes,
+    /// Puts those of some lanes that are kept side by side.
+    Pack(ScalarType),
+    /// Copies past the caches, and waits until that is seen.
+    CopyOut,
+    CopiedOut,
     /// Sine and cosine of an angle, of what is left of it when quarter turns are taken off.
     Turned,
     NearSine,
@@ -135,6 +140,9 @@ impl Helper {
             Helper::Digits => "show_float".into(),
             Helper::Show(ty) => format!("show_{ty}"),
             Helper::Lanes => "LANES".into(),
+            Helper::Pack(ty) => format!("pack_{ty}"),
+            Helper::CopyOut => "copy_out".into(),
+            Helper::CopiedOut => "copied_out".into(),
             Helper::Turned => "quarter_turns".into(),
             Helper::NearSine => "near_sin_f64".into(),
             Helper::NearCosine => "near_cos_f64".into(),
@@ -192,6 +200,9 @@ impl Helper {
                     Accounting::On => "  account_give(before - bytes);\n",
                 },
             ),
+            Helper::CopyOut => crate::outputs::COPY_OUT.into(),
+            Helper::CopiedOut => crate::outputs::COPIED_OUT.into(),
+            Helper::Pack(ty) => crate::packs::text(ty, &name, scalar_c_name(ty)),
             Helper::TakeNext => TAKE_NEXT.into(),
             Helper::Idle => crate::idle::IDLE.into(),
             Helper::CountCopied => crate::kernel_copies::COUNT_COPIED.into(),

@@ -43,6 +43,12 @@ fn kernel_text(helper: Helper) -> String {
             let c = cell_type(ty);
             format!("FUNCTION void {name}(volatile GLOBAL {c} *cell, {c} value) {{\n  *cell = value;\n}}\n")
         }
+        Helper::AtomicExchange(_, ScalarType::Bool) => exchange_bool(&name),
+        Helper::AtomicExchange(_, ty @ (ScalarType::I32 | ScalarType::U32)) => format!(
+            "FUNCTION {c} {name}(volatile GLOBAL {c} *cell, {c} value) {{\n  \
+             return ({c})EXCHANGE_32((volatile GLOBAL uint32_t *)cell, (uint32_t)value);\n}}\n",
+            c = cell_type(ty)
+        ),
         Helper::AtomicExchange(_, ty) => step(&name, ty, "value"),
         Helper::AtomicUpdate(op, _, ty) => match one_instruction(op, ty) {
             Some(instruction) => format!(
@@ -55,10 +61,47 @@ fn kernel_text(helper: Helper) -> String {
                 step(&name, ty, &format!("{combine}(before, value)"))
             }
         },
+        Helper::Binary(op @ (BinOp::Min | BinOp::Max), ty @ (ScalarType::F32 | ScalarType::F64)) => {
+            extreme(op, ty, helper)
+        }
         _ => helper
             .text_without_builtins()
             .replace("static inline", "FUNCTION"),
     }
+}
+
+/// The lesser or greater of two floats. CUDA's instruction means the same: a number before NaN, -0 below 0 (PTX ISA, 9.7.3.11).
+fn extreme(op: BinOp, ty: ScalarType, helper: Helper) -> String {
+    let text = helper
+        .text_without_builtins()
+        .replace("static inline", "FUNCTION");
+    let (instruction, letter) = match (op, ty) {
+        (BinOp::Min, ScalarType::F32) => ("min.f32", 'f'),
+        (BinOp::Min, _) => ("min.f64", 'd'),
+        (_, ScalarType::F32) => ("max.f32", 'f'),
+        _ => ("max.f64", 'd'),
+    };
+    let Some((head, rest)) = text.split_once("{\n") else {
+        return text;
+    };
+    format!(
+        "{head}{{\n#if defined(__CUDACC__)\n  {c} found;\n  \
+         asm(\"{instruction} %0, %1, %2;\" : \"={letter}\"(found) : \"{letter}\"(x), \"{letter}\"(y));\n  \
+         return found;\n#else\n{}#endif\n}}\n",
+        rest.trim_end().trim_end_matches('}'),
+        c = scalar_c_name(ty)
+    )
+}
+
+/// Of a byte that is 0 or 1 one bit changes, which takes one step on the word around it.
+fn exchange_bool(name: &str) -> String {
+    format!(
+        "FUNCTION uint8_t {name}(volatile GLOBAL uint8_t *cell, uint8_t value) {{\n  \
+         const uint64_t address = (uint64_t)cell;\n  const uint32_t bit = 1u << (uint32_t)(address & 3) * 8;\n  \
+         volatile GLOBAL uint32_t *const word = (volatile GLOBAL uint32_t *)(address & ~UINT64_C(3));\n  \
+         const uint32_t before = value != 0 ? OR_32(word, bit) : AND_32(word, ~bit);\n  \
+         return (before & bit) != 0;\n}}\n"
+    )
 }
 
 /// The C type of a cell; a `bool` is a byte.

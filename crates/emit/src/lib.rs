@@ -15,9 +15,12 @@ mod idle;
 mod index;
 mod kernel_copies;
 mod kernel_helpers;
+mod kernel_rows;
 mod loops;
 mod names;
 mod nvcc;
+mod outputs;
+mod packs;
 mod powers;
 mod print;
 mod procedure;
@@ -214,7 +217,7 @@ fn emit(
     let program = checked.program();
     let name = sanitise(&options.name);
     let mut scope = match options.target.has_device() {
-        true => Scope::file_with_kernels(),
+        true => Scope::file_with_kernels(form),
         false => Scope::file(),
     };
     let wanted = options.exports.iter().map(|export| &export.proc);
@@ -253,7 +256,7 @@ fn emit(
             .map(|store| (store.name.clone(), store))
             .collect(),
         has_kernels: bodies.iter().any(|proc| has_kernel(&proc.body)),
-        kernels_fail: device::kernels_fail(&bodies),
+        behind_failures: device::behind_failures(&bodies),
         scope,
     };
     let sizes = options
@@ -299,11 +302,16 @@ fn emit(
             false => Recursion::Present,
         },
         waits: helpers.needs(Helper::Pause),
+        vectors: helpers
+            .all()
+            .any(|helper| matches!(helper, Helper::Pack(_) | Helper::CopyOut | Helper::CopiedOut)),
         stores: !unit.stores.is_empty(),
         kernels: (!kernels.is_empty()).then_some(&kernels),
-        kernels_fail: unit.kernels_fail,
+        kernels_fail: device::kernels_fail(&bodies),
     };
-    let store_texts = stores::texts(&unit, &helpers, options.target);
+    let mut store_texts = stores::texts(&unit, &helpers, options.target);
+    let rows = kernels.columns.text(options.target, form, unit.stores.values());
+    store_texts.extend(rows.map(|text| text.replace("NAME", &name)));
     let runtime_kernels = runtime.kernel_source();
     let source = source(&runtime, &store_texts, &helpers, &parts, &early, &exports);
     Ok(CSource {

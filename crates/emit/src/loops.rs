@@ -5,18 +5,25 @@ use crate::analysis;
 use crate::device::Side;
 use crate::helpers::Helper;
 use crate::index::Arithmetic;
+use crate::packs::Pack;
 use crate::procedure::{Emitter, Region, Repeated, Role};
 use crate::threshold::{is_straight_line, iterations_for_threads};
 use crate::tree::{CBinary, CExpr, CStmt, CType, CUnary};
 use crate::uneven::schedule;
 use almach_base::Diagnostic;
-use almach_imp::{Index, LoopMode, Stmt, Touched, Width};
+use almach_imp::{Expr, Index, LoopMode, Stmt, Touched, Width};
 use almach_value::ScalarType;
 
 /// The numbers of iterations that gcc writes out one by one, and that are lanes of a vector all the same.
 const LANES: std::ops::RangeInclusive<i64> = 8..=16;
 
+/// Statements of a loop that may be there twice.
+const MOST_TWICE: usize = 4;
+
 type Emit<T> = Result<T, Box<Diagnostic>>;
+
+/// The most statements of a loop in a kernel of which several rounds are done at once.
+const MOST_READ_ON: usize = 24;
 
 impl Emitter<'_> {
     pub fn for_loop(&mut self, stmt: &Stmt, out: &mut Vec<CStmt>) -> Emit<()> {
@@ -31,6 +38,11 @@ impl Emitter<'_> {
             return Err(self.bug("a loop that is none"));
         };
         let (mode, width) = (*mode, *width);
+        if let Some(pack) = Pack::of(index, count, body)
+            && self.pack(&pack, count, out)?
+        {
+            return Ok(());
+        }
         let c_count = self.index(count, Arithmetic::Wrapping);
         let c_index = self.bind(index, ScalarType::I64, Role::Constant);
         let strips = self.is_on_one_thread(mode) && self.has_angles_on_lanes(count, body);
@@ -61,6 +73,12 @@ impl Emitter<'_> {
             let team = self.team_for(&c_count, body)?;
             let lanes = if is_straight_line(body) { " simd" } else { "" };
             let schedule = schedule(&crate::print::expression(&c_count), body);
+            if self.is_short_and_repeated(body) && !self.counts_idle() {
+                let loops = self.by_team_or_alone(c_index, width, c_count, &schedule, body)?;
+                self.facts.forget_since(mark);
+                out.push(loops);
+                return Ok(());
+            }
             if self.counts_idle() {
                 let shared = CStmt::Pragma(format!("omp for{lanes} {schedule} nowait"));
                 let count = CStmt::Count {
@@ -85,7 +103,8 @@ impl Emitter<'_> {
             out.push(CStmt::Pragma("omp simd".into()));
         }
         let is_vector = count.as_constant().is_some_and(|count| LANES.contains(&count));
-        if self.unit.target == Target::C && mode == LoopMode::Simd && is_vector && analysis::is_simple(body) {
+        let on_lanes = (mode == LoopMode::Simd && analysis::is_simple(body)) || is_fill(body);
+        if self.unit.target == Target::C && is_vector && on_lanes {
             out.push(CStmt::Mark(self.helpers.need(Helper::Lanes)));
         }
         if self.reads_on(mode, count, body) {
@@ -94,7 +113,12 @@ impl Emitter<'_> {
         let body = match threads {
             // Its buffers belong to the iteration.
             true => self.own_region(None, body)?.0,
-            false => self.repeated(self.repeated_by(mode, count), body)?,
+            false => {
+                self.loops_around += 1;
+                let body = self.repeated(self.repeated_by(mode, count), body);
+                self.loops_around -= 1;
+                body?
+            }
         };
         self.facts.forget_since(mark);
         if self.is_in_frame(&c_index) {
@@ -112,6 +136,40 @@ impl Emitter<'_> {
             body,
         });
         Ok(())
+    }
+
+    /// Whether a loop is small and done again and again, so that asking for a team of threads each time would cost more than it does.
+    fn is_short_and_repeated(&self, body: &[Stmt]) -> bool {
+        let statements = body.iter().filter(|stmt| !matches!(stmt, Stmt::At(_)));
+        let again = self.loops_around > 0 || self.repeated != Repeated::No;
+        again && is_straight_line(body) && statements.count() <= MOST_TWICE
+    }
+
+    /// A loop twice: by threads where there is enough to do, and else without asking for any.
+    fn by_team_or_alone(
+        &mut self,
+        index: String,
+        width: Width,
+        count: CExpr,
+        schedule: &str,
+        body: &[Stmt],
+    ) -> Emit<CStmt> {
+        let team = self.team()?;
+        let least = CExpr::literal(iterations_for_threads(body).to_string());
+        let condition = CExpr::binary(CBinary::GreaterEqual, count.clone(), least);
+        let body = self.own_region(None, body)?.0;
+        let counted = CStmt::Count {
+            index,
+            width,
+            count,
+            body,
+        };
+        let team = CStmt::Pragma(format!("omp parallel for simd {schedule} {team}"));
+        Ok(CStmt::If {
+            condition,
+            then: vec![team, counted.clone()],
+            otherwise: vec![CStmt::Pragma("omp simd".into()), counted],
+        })
     }
 
     /// A block that is repeated.
@@ -144,7 +202,7 @@ impl Emitter<'_> {
         matches!(self.side, Side::Kernel { .. })
             && mode == LoopMode::Seq
             && is_long
-            && statements.count() <= 4
+            && statements.count() <= MOST_READ_ON
             && body.iter().all(|stmt| stmt.blocks().is_empty())
             && body.iter().any(reads)
     }
@@ -280,4 +338,21 @@ impl Emitter<'_> {
 pub fn own_has_failed() -> CExpr {
     let site = CExpr::name("own").dot("failure").dot("site");
     CExpr::binary(CBinary::NotEqual, site, CExpr::literal("0"))
+}
+
+/// Whether a body writes one value that is there already. Lanes that are filled element by element would be read as a whole right afterwards,
+/// for which a processor waits.
+fn is_fill(body: &[Stmt]) -> bool {
+    let mut stmts = body.iter().filter(|stmt| !matches!(stmt, Stmt::At(_)));
+    let first = stmts.next();
+    let is_store = |stmt: &Stmt| {
+        matches!(
+            stmt,
+            Stmt::Store {
+                value: Expr::Const(_) | Expr::Var(_),
+                ..
+            }
+        )
+    };
+    first.is_some_and(is_store) && stmts.next().is_none()
 }

@@ -1,5 +1,6 @@
 //! C names for Imp names: the same where C allows it.
 
+use crate::Form;
 use std::collections::{HashMap, HashSet};
 
 /// Words that C, or a header that emitted code includes, gives a meaning.
@@ -248,11 +249,14 @@ impl Scope {
     }
 
     /// What no name of a file with kernels may be.
-    pub fn file_with_kernels() -> Scope {
+    pub fn file_with_kernels(form: Form) -> Scope {
+        let of_form: [&[&str]; 2] = match form {
+            Form::C => [&[], &[]],
+            Form::Nvcc => [CPP_WORDS, NVCC_WORDS],
+        };
+        let words = DEVICE_WORDS.iter().chain(of_form.into_iter().flatten());
         let mut scope = Scope::file();
-        scope
-            .used
-            .extend(DEVICE_WORDS.iter().map(|name| name.to_string()));
+        scope.used.extend(words.map(|name| name.to_string()));
         scope
     }
 
@@ -261,7 +265,7 @@ impl Scope {
         let mut scope = Scope::file();
         scope
             .used
-            .extend(KERNEL_WORDS.iter().map(|name| name.to_string()));
+            .extend(KERNEL_WORDS.iter().chain(CPP_WORDS).map(|name| name.to_string()));
         scope
     }
 
@@ -332,6 +336,7 @@ const DEVICE_WORDS: &[&str] = &[
     "block_of",
     "blocks_up_to",
     "bring",
+    "catch_up",
     "cl_bits",
     "cl_command_queue",
     "cl_context",
@@ -345,7 +350,10 @@ const DEVICE_WORDS: &[&str] = &[
     "close_device",
     "closedir",
     "collect",
+    "column",
+    "columns",
     "compiled",
+    "complete_rows",
     "device",
     "device_memory",
     "digest",
@@ -357,6 +365,7 @@ const DEVICE_WORDS: &[&str] = &[
     "driver_build",
     "driver_choose",
     "driver_close",
+    "driver_copy",
     "driver_elapsed",
     "driver_enter",
     "driver_give",
@@ -366,17 +375,23 @@ const DEVICE_WORDS: &[&str] = &[
     "driver_measure",
     "driver_message",
     "driver_open",
+    "driver_part",
     "driver_rebuild",
     "driver_receive",
     "driver_send",
     "driver_take",
     "driver_wait",
+    "driver_zero",
     "drop_kept",
+    "earlier_row",
     "end_call",
     "fetch",
+    "fetch_row",
+    "fetch_rows",
     "find_block",
     "find_functions",
     "forget",
+    "forget_rows",
     "fresh",
     "getpid",
     "give_memory",
@@ -392,11 +407,17 @@ const DEVICE_WORDS: &[&str] = &[
     "kernel_names",
     "kernel_source",
     "know",
+    "known_rows",
     "launch",
     "load_compiler",
     "mailbox",
+    "make_room",
+    "mark_rows",
     "memory_bytes",
+    "mirror",
+    "mirror_bytes",
     "mkdir",
+    "move_rows",
     "no_memory",
     "note_kernels",
     "note_time",
@@ -407,12 +428,16 @@ const DEVICE_WORDS: &[&str] = &[
     "part_of",
     "passing",
     "prepare",
+    "prepare_rows",
     "readdir",
     "receive_cells",
     "refused",
     "remove",
     "remove_block",
     "rename",
+    "row_cell",
+    "rows",
+    "rows_of",
     "scalar",
     "seconds_now",
     "send_cells",
@@ -420,6 +445,7 @@ const DEVICE_WORDS: &[&str] = &[
     "start",
     "stat",
     "stay_busy",
+    "store_of",
     "sum_of",
     "take_memory",
     "trouble",
@@ -447,46 +473,6 @@ const KERNEL_WORDS: &[&str] = &[
     "event_t",
     "sampler_t",
     "vec_step",
-    "class",
-    "new",
-    "delete",
-    "this",
-    "template",
-    "operator",
-    "namespace",
-    "public",
-    "protected",
-    "virtual",
-    "friend",
-    "using",
-    "try",
-    "catch",
-    "throw",
-    "typename",
-    "typeid",
-    "explicit",
-    "export",
-    "mutable",
-    "and",
-    "or",
-    "not",
-    "xor",
-    "bitand",
-    "bitor",
-    "compl",
-    "and_eq",
-    "or_eq",
-    "not_eq",
-    "xor_eq",
-    "const_cast",
-    "static_cast",
-    "dynamic_cast",
-    "reinterpret_cast",
-    "wchar_t",
-    "concept",
-    "requires",
-    "decltype",
-    "noexcept",
     "box",
     "launch",
     "fail",
@@ -524,6 +510,7 @@ const KERNEL_WORDS: &[&str] = &[
     "LOCAL_CELLS",
     "GROUP",
     "ITEM",
+    "PART",
     "MEET",
     "MEET_ANY",
     "LIVING",
@@ -534,6 +521,71 @@ const KERNEL_WORDS: &[&str] = &[
     "has_failed_before",
     "meet_any",
 ];
+
+/// Keywords of C++.
+const CPP_WORDS: &[&str] = &[
+    "alignas",
+    "alignof",
+    "and",
+    "and_eq",
+    "asm",
+    "bitand",
+    "bitor",
+    "bool",
+    "catch",
+    "char16_t",
+    "char32_t",
+    "char8_t",
+    "class",
+    "co_await",
+    "co_return",
+    "co_yield",
+    "compl",
+    "concept",
+    "const_cast",
+    "consteval",
+    "constexpr",
+    "constinit",
+    "decltype",
+    "delete",
+    "dynamic_cast",
+    "explicit",
+    "export",
+    "false",
+    "friend",
+    "mutable",
+    "namespace",
+    "new",
+    "noexcept",
+    "not",
+    "not_eq",
+    "nullptr",
+    "operator",
+    "or",
+    "or_eq",
+    "protected",
+    "public",
+    "reinterpret_cast",
+    "requires",
+    "static_assert",
+    "static_cast",
+    "template",
+    "this",
+    "thread_local",
+    "throw",
+    "true",
+    "try",
+    "typeid",
+    "typename",
+    "using",
+    "virtual",
+    "wchar_t",
+    "xor",
+    "xor_eq",
+];
+
+/// What `nvcc.rs` and `device/nvcc*.c` define, and what they use of CUDA and of C++.
+const NVCC_WORDS: &[&str] = &["cells", "dim3", "kernel_functions", "kernels", "pointer", "std"];
 
 #[cfg(test)]
 mod tests {

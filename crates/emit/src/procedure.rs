@@ -18,6 +18,7 @@ use crate::device::{Kernels, Side};
 use crate::helpers::Helpers;
 use crate::index::Arithmetic;
 use crate::names::Scope;
+use crate::outputs::Outputs;
 use crate::recursion::{Frame, Recursive, Resumed};
 use crate::sites::Sites;
 use crate::stores::StoreText;
@@ -44,8 +45,8 @@ pub struct Unit<'a> {
     pub columns: HashMap<Name, Known>,
     /// Whether there are kernels: then blocks of the heap may have memory on a device.
     pub has_kernels: bool,
-    /// Whether kernels can fail: then all of them look whether one did.
-    pub kernels_fail: bool,
+    /// Kernels behind one that can fail: they look whether it did.
+    pub behind_failures: HashSet<Name>,
     /// Names that no local variable may have.
     pub scope: Scope,
 }
@@ -145,6 +146,10 @@ pub struct Emitter<'a> {
     pub angles: Option<String>,
     /// The loop with a condition around.
     pub repeated: Repeated,
+    /// What the `chain` loop around writes.
+    pub outputs: Option<Outputs>,
+    /// How many counted loops of one thread are around.
+    pub loops_around: usize,
     /// Where the code runs.
     pub side: Side,
     /// The kernels of the file; none inside a kernel.
@@ -184,6 +189,8 @@ impl<'a> Emitter<'a> {
             allocates: false,
             chain: None,
             repeated: Repeated::No,
+            outputs: None,
+            loops_around: 0,
             calls: Vec::new(),
             angles: None,
             side: Side::Host,

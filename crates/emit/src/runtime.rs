@@ -47,6 +47,8 @@ pub struct Runtime<'a> {
     pub recursion: Recursion,
     /// Whether threads wait for each other.
     pub waits: bool,
+    /// Whether instructions of processors are used by name.
+    pub vectors: bool,
     /// Whether there are stores.
     pub stores: bool,
     pub kernels: Option<&'a Kernels>,
@@ -70,6 +72,7 @@ impl Runtime<'_> {
         if self.form == Form::Nvcc {
             let text = self.fill(INCLUDES).replace("Compile with FLAGS", NVCC_FLAGS);
             let text = text.replace("OMP\n", NVCC_INCLUDES).replace("SCHED\n", "");
+            let text = text.replace("VECTORS\n", "");
             return [&text, nvcc::CONVERSIONS].concat();
         }
         let (flags, omp) = match self.target {
@@ -82,7 +85,9 @@ impl Runtime<'_> {
         };
         let sched = if self.waits { "#include <sched.h>\n" } else { "" };
         let text = self.fill(INCLUDES).replace("FLAGS", flags);
-        text.replace("OMP\n", omp).replace("SCHED\n", sched)
+        let vectors = if self.vectors { VECTOR_INCLUDES } else { "" };
+        let text = text.replace("OMP\n", omp).replace("SCHED\n", sched);
+        text.replace("VECTORS\n", vectors)
     }
 
     /// The context and the functions that every header has.
@@ -270,6 +275,8 @@ fn long_string(text: &str) -> String {
     format!("(const char[]){{{}}}", bytes.join(", "))
 }
 
+const VECTOR_INCLUDES: &str = "#if defined(__SSE2__)\n#include <immintrin.h>\n#endif\n";
+
 const INCLUDES: &str = r#"/* Compile with FLAGS: results are those of IEEE 754, operation by operation. */
 
 #include "NAME.h"
@@ -282,6 +289,7 @@ SCHED
 #include <stdlib.h>
 #include <string.h>
 OMP
+VECTORS
 #if defined(__FAST_MATH__)
 #error "this file needs IEEE 754 arithmetic: compile it without -ffast-math"
 #endif

@@ -457,13 +457,17 @@ impl Emitter<'_> {
             CExpr::cast(CType::Named("size_t".into()), c_count.clone()),
             cell,
         );
+        let is_large = self.past_the_cache(from, to)?;
         let function = match self.unit.accounting {
             // Where one buffer is copied to itself, that may be to the same place.
             Accounting::Off if to == from => "memmove",
             Accounting::Off => "memcpy",
             Accounting::On => "counted_copy",
         };
-        let copy = CStmt::Do(CExpr::call(function, [to_c, from_c, bytes]));
+        let copy = CStmt::Do(match is_large {
+            None => CExpr::call(function, [to_c, from_c, bytes]),
+            Some(large) => CExpr::call(self.helpers.need(Helper::CopyOut), [to_c, from_c, bytes, large]),
+        });
         match count.as_constant() {
             Some(count) if count > 0 => out.push(copy),
             Some(_) => {}

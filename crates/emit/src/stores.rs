@@ -29,6 +29,18 @@ pub struct StoreText {
     columns: Vec<ColumnText>,
 }
 
+impl StoreText {
+    /// Where one of its columns is, as a row of a table in C.
+    pub fn place_in_memory(&self, column: &Name) -> Option<String> {
+        let found = self.columns.iter().find(|text| text.column.name == *column)?;
+        let bytes = found.column.ty.bytes();
+        Some(format!(
+            "  {{offsetof(struct stores, {}), {}, {bytes}}},\n",
+            self.c_name, found.before
+        ))
+    }
+}
+
 struct ColumnText {
     column: Column,
     /// The function that finds its cells.

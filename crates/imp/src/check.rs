@@ -23,8 +23,8 @@
 //! | IMP-19 | stores and their columns have names of their own; rows are reserved of stores that are there |
 //! | IMP-20 | a loop with a known number of iterations has an index that is wide enough |
 //! | IMP-21 | a kernel stands in no kernel and no parallel loop; it holds one `par` or `chain` loop, or none |
-//! | IMP-22 | a kernel has memory of its own of known size only, prints nothing, and calls C functions only, with scalars and buffers that are not its own |
-//! | IMP-23 | what is fetched and attached is the host's; what is attached is a parameter |
+//! | IMP-22 | a kernel has memory of its own of known size only, makes no rows, prints nothing, and calls C functions only, with scalars and buffers that are not its own |
+//! | IMP-23 | what is fetched and attached is the host's; what is attached is a parameter; what is fetched cell by cell is a column |
 //! | IMP-24 | only `borrowed` buffers borrow, and from buffers whose cells stay where they are |
 //! | IMP-25 | a foreign function and `trace` have the arguments of their types |
 //!

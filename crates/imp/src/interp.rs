@@ -23,6 +23,7 @@ use almach_value::{Failure, Scalar};
 use control::Task;
 use devices::Home;
 use frame::{Frame, Slot};
+use std::collections::HashSet;
 use std::fmt;
 use stores::Stores;
 use trace::{Place, Traces};
@@ -129,6 +130,7 @@ pub fn run_with(
         program,
         heap: Vec::new(),
         homes: Vec::new(),
+        lent: HashSet::new(),
         in_kernel: false,
         live: 0,
         traces: Traces::default(),
@@ -218,6 +220,8 @@ struct Machine<'a> {
     heap: Vec<Block>,
     /// Where the cells of each block are.
     homes: Vec<Home>,
+    /// Single cells that the host may use until a kernel starts, wherever the others of their blocks are.
+    lent: HashSet<(usize, usize)>,
     in_kernel: bool,
     /// Blocks that are not freed.
     live: usize,
@@ -358,6 +362,7 @@ impl<'a> Machine<'a> {
             }
             Stmt::Kernel { body, .. } => {
                 self.in_kernel = true;
+                self.lent.clear();
                 tasks.push(Task::Kernel);
                 tasks.push(Task::Block(body.iter()));
                 Ok(())
@@ -486,7 +491,7 @@ impl<'a> Machine<'a> {
 
     fn read(&mut self, buffer: &Name, index: i64, frame: &Frame) -> Run<Scalar> {
         let (block, at) = self.locate(buffer, index, frame)?;
-        self.visit(block, buffer, Access::Read)?;
+        self.visit((block, at), buffer, Access::Read)?;
         let place = Place { block, cell: at };
         match self.stores.is_settled(buffer) {
             true => self.traces.acquire(place),
@@ -500,7 +505,7 @@ impl<'a> Machine<'a> {
 
     fn write(&mut self, buffer: &Name, index: i64, value: Scalar, frame: &Frame) -> Run<()> {
         let (block, at) = self.locate(buffer, index, frame)?;
-        self.visit(block, buffer, Access::Write)?;
+        self.visit((block, at), buffer, Access::Write)?;
         if self.stores.is_settled(buffer) {
             if self.settle(block, at, value) {
                 self.traces.release(Place { block, cell: at });

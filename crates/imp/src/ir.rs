@@ -25,7 +25,7 @@
 //! - A *store* is memory of the whole call that only grows: rows of columns, reserved in runs. A column is used like a buffer;
 //!   its name holds a `$`, which no other name does.
 //! - A *kernel* runs on a device with memory of its own; what it needs is sent there. The host says `fetch` before it uses
-//!   cells that kernels may have written.
+//!   cells that kernels may have written: of a buffer, of a column, or single ones of a column.
 //! - A failed check ends the call with the error of its site; what was allocated is freed on the way out.
 
 use almach_base::{Code, Name, Span};
@@ -261,6 +261,12 @@ pub enum Transfer {
     Fresh { buffer: Name },
     /// The host uses cells of a buffer from here on.
     Fetch { buffer: Name, access: Access },
+    /// The host uses one cell of a column, before the next kernel starts. Where there is no such cell it does not.
+    Cell {
+        column: Name,
+        index: Index,
+        access: Access,
+    },
     /// The kernels that follow copy so many cells to a buffer: for accounts only.
     Copied { buffer: Name, count: Index },
 }
@@ -569,9 +575,11 @@ impl Stmt {
             | Stmt::Alloc { size: index, .. }
             | Stmt::Shrink { size: index, .. }
             | Stmt::For { count: index, .. }
-            | Stmt::Transfer(Transfer::Attach { size: index, .. } | Transfer::Copied { count: index, .. }) => {
-                visit(index)
-            }
+            | Stmt::Transfer(
+                Transfer::Attach { size: index, .. }
+                | Transfer::Copied { count: index, .. }
+                | Transfer::Cell { index, .. },
+            ) => visit(index),
             Stmt::Copy {
                 to_index,
                 from_index,

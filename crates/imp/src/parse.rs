@@ -253,7 +253,7 @@ impl Parser {
         }
     }
 
-    /// `attach xs[n]`, `fetch read xs`, `fetch write xs`, `copied xs[n]`.
+    /// `attach xs[n]`, `fetch read xs`, `fetch write xs`, `fetch read S$0[i]`, `copied xs[n]`.
     fn transfer_stmt(&mut self, word: &str) -> Parse<Stmt> {
         self.next += 1;
         if word == "attach" {
@@ -276,6 +276,14 @@ impl Parser {
             () => return self.expected("`read` or `write`"),
         };
         let buffer = self.ident()?;
+        if matches!(self.peek(), Token::Symbol("[")) {
+            let index = self.bracketed()?;
+            return Ok(Stmt::Transfer(Transfer::Cell {
+                column: buffer,
+                index,
+                access,
+            }));
+        }
         Ok(Stmt::Transfer(Transfer::Fetch { buffer, access }))
     }
 

@@ -225,6 +225,11 @@ fn statement(stmt: &Stmt, depth: usize, out: &mut String) {
         Stmt::Transfer(Transfer::Fetch { buffer, access }) => {
             write!(out, "fetch {}{buffer}", access_word(*access))
         }
+        Stmt::Transfer(Transfer::Cell {
+            column,
+            index,
+            access,
+        }) => write!(out, "fetch {}{column}[{index}]", access_word(*access)),
         Stmt::At(_) => Ok(()),
     };
 }

@@ -182,6 +182,14 @@ impl Touched {
                 self.moved.insert(buffer.clone());
             }
             Stmt::Transfer(Transfer::Fetch { buffer, access }) => self.access(buffer, *access),
+            Stmt::Transfer(Transfer::Cell {
+                column,
+                index,
+                access,
+            }) => {
+                self.index(index);
+                self.access(column, *access);
+            }
             Stmt::Transfer(Transfer::Copied { buffer: _, count }) => self.index(count),
             Stmt::While { .. }
             | Stmt::If { .. }

@@ -84,3 +84,29 @@ fn settled_cells_keep_their_first_value() {
     // Parallel loops run backwards here.
     assert_eq!(run_main(body, 4), Ok(Scalar::I64(4)));
 }
+
+#[test]
+fn the_host_says_which_rows_of_a_kernel_it_uses() {
+    let kernel = "reserve a = List[n] kernel k { par for i < n { List$0[a + i] = i } }";
+    let fetched = format!("{kernel} fetch read List$0[a + 1] out = List$0[a + 1]");
+    let parsed = parse(&program(&fetched)).unwrap();
+    assert_eq!(parse(&parsed.to_string()).unwrap(), parsed);
+    assert_eq!(run_main(&fetched, 3), Ok(Scalar::I64(1)));
+    assert_eq!(
+        run_main(&format!("{kernel} fetch read List$0 out = List$0[a + 2]"), 3),
+        Ok(Scalar::I64(2))
+    );
+    let other = format!("{kernel} fetch read List$0[a + 1] out = List$0[a]");
+    assert!(matches!(run_main(&other, 3), Err(RunError::Broken(_))));
+    // What was fetched before a kernel is not there after it.
+    let again = format!("fetch read List$0[0] {kernel} out = List$0[0]");
+    assert!(matches!(run_main(&again, 3), Err(RunError::Broken(_))));
+}
+
+#[test]
+fn only_columns_are_fetched_by_cells() {
+    let text = "buffer xs: i64 alloc xs[n] fetch read xs[0] free xs out = n";
+    assert_eq!(check(parse(&program(text)).unwrap()).unwrap_err().rule, "IMP-23");
+    let rows = "kernel k { reserve a = List[1] List$0[a] = 1i64 } out = n";
+    assert_eq!(check(parse(&program(rows)).unwrap()).unwrap_err().rule, "IMP-22");
+}

@@ -16,6 +16,7 @@ mod lists;
 mod loops;
 mod scalars;
 mod trees;
+mod triangles;
 mod unknown;
 mod views;
 

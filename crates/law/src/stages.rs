@@ -34,8 +34,7 @@ use almach_driver::back::{self, Target};
 use almach_driver::{Front, NativeEntry, NoFiles, front, load};
 use almach_imp::interp::{RunError, run_entry_with};
 use almach_lower::Lowered;
-use almach_rewrite::{Log, pipelines, run};
-use almach_tune::Space;
+use almach_tune::{Drawn, Space};
 use almach_value::{Extent, Scalar, Value, approximately_equal, parse, print, same};
 use std::rc::Rc;
 
@@ -228,11 +227,11 @@ fn number(at: usize) -> String {
 impl Device {
     fn new(
         front: &Front,
-        core: &Checked<Core>,
+        way: &Way,
         names: &[String],
         machines: Machines,
     ) -> Result<(Device, Again), Failure> {
-        let strategy = strategy(front, core, Target::OpenCl)?;
+        let strategy = way.strategy(front, Target::OpenCl)?;
         let lowered = lowered(front, &strategy, names)?;
         let again = compile_again(&strategy, back::machine(Target::OpenCl), &lowered)?;
         let placed = placed(front, &lowered)?;
@@ -304,20 +303,23 @@ impl Stages {
     fn of(file: &str, text: &str, names: Vec<String>, machines: Machines) -> Result<Stages, Failure> {
         let (front, core) = core_of(file, text)?;
         let reread = Interpreted::new(reread(&front, &core)?)?;
-        let rewritten = Interpreted::new(rewritten(&front, &core)?)?;
-        let strategy = strategy(&front, &core, Target::OpenMp)?;
+        let rewritten = back::rewritten(core.clone())
+            .map_err(|problems| refused("rewrite", &problems, &front.sources))?;
+        let way = Way::of(&front, &core, &rewritten)?;
+        let rewritten = Interpreted::new(rewritten)?;
+        let strategy = way.strategy(&front, Target::OpenMp)?;
         let lowered = lowered(&front, &strategy, &names)?;
         let (mut device, mut again) = (None, Vec::new());
         if !machines.is_host_alone() {
             again.push(compile_again(&strategy, back::machine(Target::OpenMp), &lowered)?);
-            let (made, again_device) = Device::new(&front, &core, &names, machines)?;
+            let (made, again_device) = Device::new(&front, &way, &names, machines)?;
             again.push(again_device);
             device = Some(made);
         }
         let (mut openmp, mut c, mut strategy_c) = (None, None, None);
         if let Some(settings) = machines.native() {
             openmp = compile(&front, &strategy, &lowered, Target::OpenMp, settings)?;
-            let sequential = self::strategy(&front, &core, Target::C)?;
+            let sequential = way.strategy(&front, Target::C)?;
             let lowered = self::lowered(&front, &sequential, &names)?;
             c = compile(&front, &sequential, &lowered, Target::C, settings)?;
             strategy_c = Some(Interpreted::new(sequential)?);
@@ -488,29 +490,42 @@ fn reread(front: &Front, core: &Core) -> Result<Checked<Core>, Failure> {
         .map_err(|failure| refused("core text", &[failure.diagnostic], &front.sources))
 }
 
-/// Core after all rewrites.
-fn rewritten(front: &Front, core: &Checked<Core>) -> Result<Checked<Core>, Failure> {
-    run(core.clone(), pipelines::STANDARD, &mut Log::default())
-        .map_err(|failure| refused("rewrite", &[failure.diagnostic], &front.sources))
+/// How the strategy programs of a file come about: for every other text as usual, else with effects and answers of the strategy that
+/// are drawn (`almach-tune`), as a search makes them.
+enum Way {
+    /// From the program after the rewrites, which all targets share.
+    Usual(Checked<Core>),
+    Drawn(Drawn),
 }
 
-/// The strategy program for a target: for every other text, one with effects and answers of the strategy that are drawn
-/// (`almach-tune`), as a search makes it.
-fn strategy(front: &Front, core: &Checked<Core>, target: Target) -> Result<Checked<Core>, Failure> {
-    let machine = back::machine(target);
-    let text = front
-        .sources
-        .files()
-        .last()
-        .map_or("", |(_, file)| file.text.as_str());
-    let seed = text.bytes().fold(0xcbf2_9ce4_8422_2325, |seed: u64, byte| {
-        (seed ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    let chosen = match seed & 1 << 40 {
-        0 => back::strategy(core.clone(), machine),
-        _ => Space::whole(core.clone(), machine).and_then(|space| space.drawn_strategy(seed)),
-    };
-    chosen.map_err(|problems| refused("strategy", &problems, &front.sources))
+impl Way {
+    fn of(front: &Front, core: &Checked<Core>, rewritten: &Checked<Core>) -> Result<Way, Failure> {
+        let text = front
+            .sources
+            .files()
+            .last()
+            .map_or("", |(_, file)| file.text.as_str());
+        let seed = text.bytes().fold(0xcbf2_9ce4_8422_2325, |seed: u64, byte| {
+            (seed ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        match seed & 1 << 40 {
+            0 => Ok(Way::Usual(rewritten.clone())),
+            _ => Space::whole(core.clone(), back::machine(Target::OpenMp))
+                .and_then(|space| space.drawn_by(seed))
+                .map(Way::Drawn)
+                .map_err(|problems| refused("strategy", &problems, &front.sources)),
+        }
+    }
+
+    /// The strategy program for a target.
+    fn strategy(&self, front: &Front, target: Target) -> Result<Checked<Core>, Failure> {
+        let machine = back::machine(target);
+        let chosen = match self {
+            Way::Usual(rewritten) => back::chosen(rewritten.clone(), machine),
+            Way::Drawn(drawn) => drawn.strategy(machine),
+        };
+        chosen.map_err(|problems| refused("strategy", &problems, &front.sources))
+    }
 }
 
 /// Every entry lowered: all together, or one by one where some cannot be.

@@ -17,7 +17,7 @@ use crate::moves::moves;
 use crate::rename::binders;
 use almach_base::Name;
 use almach_imp::{Expr, Index, LoopMode, Proc, Stmt, Touched};
-use almach_value::{BinOp, Scalar};
+use almach_value::BinOp;
 use std::collections::HashSet;
 
 pub(crate) fn agreed_sizes(proc: &mut Proc) {
@@ -26,10 +26,18 @@ pub(crate) fn agreed_sizes(proc: &mut Proc) {
 
 fn block(stmts: &mut Vec<Stmt>) {
     for at in 0..stmts.len() {
-        if let Some((size, other)) = stmts.get(at).and_then(agreement) {
+        if let Some((name, number)) = stmts.get(at).and_then(agreement) {
             let first = earliest(stmts, at);
-            let makes = |stmt: &Stmt| matches!(stmt, Stmt::Alloc { size: made, .. } if *made == other);
-            let has_block = stmts.get(first..at).unwrap_or_default().iter().any(makes);
+            let over = stmts.get(first..at).unwrap_or_default();
+            let is_made = |size: &Index| {
+                over.iter()
+                    .any(|stmt| matches!(stmt, Stmt::Alloc { size: made, .. } if made == size))
+            };
+            // A block that is as large as a name says is as large as what that has to be.
+            let (has_block, size, other) = match (is_made(&number), is_made(&name)) {
+                (false, true) => (true, number, name),
+                (has_block, _) => (has_block, name, number),
+            };
             if has_block {
                 let check = stmts.remove(at);
                 stmts.insert(first, check);
@@ -83,20 +91,11 @@ fn agreement(stmt: &Stmt) -> Option<(Index, Index)> {
     else {
         return None;
     };
-    let (left, right) = (number(left)?, number(right)?);
+    let (left, right) = (left.as_index()?, right.as_index()?);
     let is_name = |index: &Index| index.as_var().is_some();
     match (is_name(&left), is_name(&right)) {
         (true, false) => Some((left, right)),
         (false, true) => Some((right, left)),
-        _ => None,
-    }
-}
-
-fn number(expr: &Expr) -> Option<Index> {
-    match expr {
-        Expr::Const(Scalar::I64(value)) => Some(Index::constant(*value)),
-        Expr::Var(name) => Some(Index::var(name.clone())),
-        Expr::Index(index) => Some(index.clone()),
         _ => None,
     }
 }
@@ -193,6 +192,18 @@ mod tests {
         assert!(text.contains("alloc made[n]"), "{text}");
         assert!(text.contains("copy out[0] = made[0] for n"), "{text}");
         assert!(text.find("check n ==") < text.find("alloc"), "{text}");
+    }
+
+    #[test]
+    fn what_has_a_size_with_a_name_as_well() {
+        let text = after(
+            "let m: i64 = xs[0] buffer made: i64 alloc made[m]
+             for i < m { made[i] = xs[i] }
+             check {b*h} == m else E0805(\"sizes\" 0:0-0)
+             copy out[n] = made[0] for b*h free made",
+        );
+        assert!(text.contains("alloc made[b*h]"), "{text}");
+        assert!(text.find("check b*h ==") < text.find("alloc"), "{text}");
     }
 
     #[test]

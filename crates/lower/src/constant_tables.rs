@@ -97,6 +97,7 @@ impl Tables {
             Stmt::Transfer(
                 Transfer::Attach { buffer, .. }
                 | Transfer::Copied { buffer, .. }
+                | Transfer::Cell { column: buffer, .. }
                 | Transfer::Fetch { buffer, .. }
                 | Transfer::Fresh { buffer },
             ) => self.other(buffer),

@@ -31,7 +31,7 @@ use almach_core::{
     Program, Recursive, ResultType, Size, Type, Var,
 };
 use almach_imp::interface::{Entry, Shape, Tables};
-use almach_prim::{Annotation, Prim};
+use almach_prim::{Annotation, Level, Prim};
 use almach_value::Scalar;
 use constructed::Given;
 use groups::Member;
@@ -100,6 +100,7 @@ pub(crate) fn cross_entries(
             twins: HashMap::new(),
             groups: std::mem::take(groups),
             given: Given::default(),
+            depth: 0,
             span: entry.span,
         };
         let params = crosser.all(function.params.iter().map(|param| &param.ty))?;
@@ -196,6 +197,8 @@ struct Crosser {
     groups: Vec<Group>,
     /// By the entry's function, where that stands in the place of its call.
     given: Given,
+    /// How many arrays are gone through whose elements cross.
+    depth: usize,
     span: Span,
 }
 
@@ -452,10 +455,47 @@ impl Crosser {
             }
         };
         let nodes = match node {
+            Cross::Plain if self.depth == 0 && self.has_scalars_only(data)? => {
+                self.written_out(nodes, data)?
+            }
             Cross::Plain => nodes,
             cross => self.each(nodes, &Type::Node(data), cross, Way::Out)?,
         };
         self.bind(Exp::Tuple(vec![root, nodes]), "table")
+    }
+
+    /// Nodes as an array of their own, which all threads write.
+    fn written_out(&mut self, nodes: Atom, data: DataId) -> Typed<Atom> {
+        let param = self.builder.param("node", Type::Node(data));
+        self.builder.enter();
+        let (body, result) = self.leave(Vec::new(), vec![Atom::Var(param.var.clone())])?;
+        let lambda = Lambda {
+            context: Vec::new(),
+            params: vec![param],
+            result,
+            body,
+        };
+        let annotation = Annotation {
+            level: Some(Level::Par),
+            ..Annotation::NONE
+        };
+        let map = Exp::Op(Op {
+            prim: Prim::Map,
+            annotation,
+            functions: vec![lambda],
+            args: vec![nodes],
+        });
+        self.bind(map, "written")
+    }
+
+    /// Whether nodes have no arrays in them.
+    fn has_scalars_only(&self, data: DataId) -> Typed<bool> {
+        let def = self.builder.signatures.data(data)?;
+        let mut fields = def
+            .constructors
+            .iter()
+            .flat_map(|constructor| &constructor.fields);
+        Ok(fields.all(|field| *field == Type::Data(data) || field.is_scalar()))
     }
 
     /// Every element of an array. `element` is its type inside.
@@ -475,7 +515,9 @@ impl Crosser {
         self.builder.enter();
         let mut sizes = Vec::new();
         let value = Atom::Var(param.var.clone());
+        self.depth += 1;
         let value = self.convert(value, element, cross, way, &mut sizes)?;
+        self.depth -= 1;
         let (body, result) = self.leave(sizes, vec![value])?;
         let lambda = Lambda {
             context,

@@ -17,14 +17,17 @@
 //! are apart from all other memory, which it does not know of parts of buffers.
 //!
 //! Removes: buffers, copies. Introduces: nothing. Guarantees: the same results; an iteration of a parallel loop touches no cells but
-//! its own, since it wrote those of the copy before. Where a call fails, what it wrote so far is nobody's.
+//! its own, since it wrote those of the copy before. Where a call fails, what it wrote so far is nobody's. Each step looks only at
+//! statements that have to do with the two buffers, so that the pass is near-linear in the length of a block.
 
-use crate::buffers::{Moved, changes_hands, mentions, renamed};
+mod lines;
+
 use crate::in_place::allocated;
 use crate::moves::moves;
 use almach_base::Name;
 use almach_imp::{Argument, Index, Proc, Space, Stmt};
-use std::collections::{HashMap, HashSet};
+use lines::Lines;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Arrays of fewer cells are left to the C compiler.
 const SMALL: i64 = 1024;
@@ -48,23 +51,20 @@ struct Sizes(HashMap<Name, Option<Index>>);
 
 impl Sizes {
     fn block(&self, stmts: &mut Vec<Stmt>, around: Around) {
-        let mut at = 0;
-        while at < stmts.len() {
-            let shorter = match self.large_buffer(stmts.get(at), around) {
-                Some(buffer) => {
-                    taken_over(stmts, at, &buffer, self).or_else(|| self.forwarded(stmts, at, &buffer))
-                }
-                None => None,
+        let mut lines = Lines::new(std::mem::take(stmts));
+        let is_large = |at: &usize| self.large_buffer(lines.stmt(*at), around).is_some();
+        let mut open: BTreeSet<usize> = (0..lines.stmts.len()).filter(is_large).collect();
+        while let Some(at) = open.pop_first() {
+            let Some(buffer) = self.large_buffer(lines.stmt(at), around) else {
+                continue;
             };
-            match shorter {
-                Some(shorter) => {
-                    *stmts = shorter;
-                    // What was copied to may be copied itself.
-                    at = 0;
-                }
-                None => at += 1,
-            }
+            let kept = lines
+                .taken_over(at, &buffer, self)
+                .or_else(|| lines.forwarded(at, &buffer, self));
+            // What was copied to may be copied itself, and what is copied there may be made there now.
+            open.extend(kept.map(|kept| lines.buffers_beside(&kept)).unwrap_or_default());
         }
+        *stmts = lines.stmts.into_iter().flatten().collect();
         for stmt in stmts.iter_mut() {
             let around = match stmt {
                 Stmt::For { mode, .. } if mode.has_threads() => Around::ParallelLoop,
@@ -105,102 +105,6 @@ impl Sizes {
         let to = found.to.clone();
         Some((to, found.in_order(self.of(buffer)?)?))
     }
-
-    /// The statements without the buffer that is declared at `at`, where it is copied once, as a whole, and not used after.
-    fn forwarded(&self, stmts: &[Stmt], at: usize, buffer: &Name) -> Option<Vec<Stmt>> {
-        let (before, rest) = stmts.split_at_checked(at)?;
-        let (copy_at, (to, first)) = rest
-            .iter()
-            .enumerate()
-            .find_map(|(at, stmt)| Some((at, self.destination(stmt, buffer)?)))?;
-        let (between, after) = (rest.get(..copy_at)?, rest.get(copy_at + 1..)?);
-        let exists = !declares(before, &to) || before.iter().any(|stmt| allocates(stmt, &to));
-        let mut bound = HashSet::new();
-        between.iter().for_each(|stmt| changed(stmt, &mut bound));
-        let is_known = first.free_vars().all(|var| !bound.contains(var));
-        let stays = between.iter().all(|stmt| !changes_hands(stmt, buffer));
-        let untouched = to != *buffer && between.iter().all(|stmt| !mentions(stmt, &to));
-        if !(exists && is_known && stays && untouched && is_dead(after, buffer)) {
-            return None;
-        }
-        let moved = Moved {
-            from: buffer,
-            to: &to,
-            first: &first,
-        };
-        let mut result = before.to_vec();
-        let kept = between.iter().filter(|stmt| !makes(stmt, buffer));
-        result.extend(kept.map(|stmt| moved.stmt(stmt)));
-        result.extend(after.iter().filter(|stmt| !frees(stmt, buffer)).cloned());
-        Some(result)
-    }
-}
-
-/// The statements without the buffer that is declared at `at`, where it starts as a copy of another one of the same block that
-/// is not used after.
-fn taken_over(stmts: &[Stmt], at: usize, buffer: &Name, sizes: &Sizes) -> Option<Vec<Stmt>> {
-    let (before, rest) = stmts.split_at_checked(at)?;
-    let (copy_at, old) = rest.iter().enumerate().find_map(|(at, stmt)| {
-        let found = moves(stmt).filter(|moves| moves.to == buffer)?;
-        Some((at, found.from.clone()))
-    })?;
-    let (copy, between, after) = (rest.get(copy_at)?, rest.get(..copy_at)?, rest.get(copy_at + 1..)?);
-    let is_whole = sizes.destination(copy, &old) == Some((buffer.clone(), Index::zero()))
-        && sizes.of(&old) == sizes.of(buffer);
-    let is_new = between
-        .iter()
-        .all(|stmt| makes(stmt, buffer) || !mentions(stmt, buffer));
-    let stayed = before
-        .iter()
-        .chain(between)
-        .all(|stmt| !changes_hands(stmt, &old));
-    if !(is_whole && is_new && stayed && declares_alike(before, rest, &old) && is_dead(after, &old)) {
-        return None;
-    }
-    let mut result = before.to_vec();
-    result.extend(between.iter().filter(|stmt| !makes(stmt, buffer)).cloned());
-    let after = after.iter().filter(|stmt| !frees(stmt, &old));
-    result.extend(after.map(|stmt| renamed(stmt, buffer, &old)));
-    Some(result)
-}
-
-/// Whether a buffer is declared among the first statements, as the one that the others start with is.
-fn declares_alike(before: &[Stmt], rest: &[Stmt], old: &Name) -> bool {
-    let Some(Stmt::Buffer { ty, space, .. }) = rest.first() else {
-        return false;
-    };
-    before.iter().any(|stmt| match stmt {
-        Stmt::Buffer {
-            name,
-            ty: old_ty,
-            space: old_space,
-        } => name == old && old_ty == ty && old_space == space,
-        _ => false,
-    })
-}
-
-fn declares(stmts: &[Stmt], buffer: &Name) -> bool {
-    stmts
-        .iter()
-        .any(|stmt| matches!(stmt, Stmt::Buffer { name, .. } if name == buffer))
-}
-
-fn allocates(stmt: &Stmt, buffer: &Name) -> bool {
-    matches!(stmt, Stmt::Alloc { buffer: made, .. } if made == buffer)
-}
-
-fn makes(stmt: &Stmt, buffer: &Name) -> bool {
-    matches!(stmt, Stmt::Buffer { name, .. } if name == buffer) || allocates(stmt, buffer)
-}
-
-fn frees(stmt: &Stmt, buffer: &Name) -> bool {
-    matches!(stmt, Stmt::Free(name) if name == buffer)
-}
-
-fn is_dead(after: &[Stmt], buffer: &Name) -> bool {
-    after
-        .iter()
-        .all(|stmt| frees(stmt, buffer) || !mentions(stmt, buffer))
 }
 
 /// The scalars that a statement binds or changes, at any depth.

@@ -14,6 +14,8 @@
 
 mod conditions;
 mod numbers;
+mod room;
+mod wrapping;
 
 use crate::widths;
 use almach_base::Name;
@@ -21,6 +23,7 @@ use almach_imp::facts::Facts;
 use almach_imp::interface::Entry;
 use almach_imp::naturals::{Naturals, callers_first};
 use almach_imp::{Argument, Expr, Index, Passing, Proc, Stmt, Width};
+use almach_nat::Monomial;
 use almach_value::{Scalar, ScalarType};
 use std::collections::HashMap;
 
@@ -65,26 +68,35 @@ struct Prover {
     indices: HashMap<Name, Index>,
     /// Calls, and which of their arguments are never negative.
     calls: Vec<(Name, Vec<bool>)>,
+    /// How many cells the blocks have that were allocated on the way, as products of names.
+    blocks: Vec<Monomial<Name>>,
 }
 
 impl Prover {
     /// What is learnt in a block is forgotten at its end.
     fn block(&mut self, stmts: &mut Vec<Stmt>) {
-        let mark = self.facts.mark();
+        let (mark, blocks) = (self.facts.mark(), self.blocks.len());
         let mut result = Vec::with_capacity(stmts.len());
         for stmt in stmts.drain(..) {
             self.stmt(stmt, &mut result);
         }
         *stmts = result;
         self.facts.forget_since(mark);
+        self.blocks.truncate(blocks);
     }
 
     fn stmt(&mut self, mut stmt: Stmt, out: &mut Vec<Stmt>) {
         match &mut stmt {
-            Stmt::Let { name, ty, value } => {
-                self.expr(value);
-                self.define(name, *ty, value);
-            }
+            Stmt::Let { name, ty, value } => match self.wrapped(value) {
+                Some(wrapped) if *ty == ScalarType::I64 => {
+                    let remainder = std::mem::replace(value, wrapped);
+                    self.define_remainder(name, value, &remainder);
+                }
+                _ => {
+                    self.expr(value);
+                    self.define(name, *ty, value);
+                }
+            },
             Stmt::Var { value, .. } => value.iter_mut().for_each(|value| self.expr(value)),
             Stmt::Assign { value, .. } => self.expr(value),
             Stmt::Store { index, value, .. } => {
@@ -95,6 +107,7 @@ impl Prover {
                 self.index(size);
                 // More than there can be, or a number of cells.
                 self.learn_nonneg(size.clone());
+                self.learn_block(size);
             }
             Stmt::Reserve { name, count, .. } => {
                 self.index(count);

@@ -137,6 +137,10 @@ fn statement(stmt: &mut Stmt, names: &mut Names) {
         Stmt::Transfer(Transfer::Fetch { buffer, .. } | Transfer::Fresh { buffer }) => {
             *buffer = names.of(buffer)
         }
+        Stmt::Transfer(Transfer::Cell { column, index, .. }) => {
+            *index = names.index(index);
+            *column = names.of(column);
+        }
         Stmt::Let { name, value, .. } | Stmt::Assign { name, value } => {
             expr(value, names);
             *name = names.of(name);

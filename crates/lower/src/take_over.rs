@@ -238,10 +238,10 @@ impl Given<'_> {
             .iter()
             .enumerate()
             .filter(|(_, stmt)| mentions(stmt, self.buffer));
-        if let (Some((at, stmt)), None) = (uses.next(), uses.next()) {
+        if let Some((at, stmt)) = uses.next() {
             let (before, later) = (end.get(..at)?, end.get(at + 1..)?);
             let new = match stmt {
-                Stmt::If { .. } => self.choice(stmt, is_dead, taken),
+                Stmt::If { .. } if uses.next().is_none() => self.choice(stmt, is_dead, taken),
                 Stmt::Copy {
                     to,
                     to_index,
@@ -317,6 +317,16 @@ mod tests {
         ));
         assert!(text.contains("swap out, a") && !text.contains("copy"), "{text}");
         assert_eq!(text.matches("alloc out").count(), 2, "{text}");
+    }
+
+    #[test]
+    fn what_a_branch_changes_further_changes_hands_first() {
+        let text = rewritten(&format!(
+            "{HEAD} buffer r: i64 alloc r[n] if c {{ copy r[0] = a[0] for n for i < k {{ r[i] = xs[i] }} }} else {{ copy r[0] = a[0] for n }}
+             free a r[0] = 1i64 alloc out[n] copy out[0] = r[0] for n free r }}"
+        ));
+        assert_eq!(text.matches("swap r, a").count(), 2, "{text}");
+        assert!(!text.contains("copy r") && !text.contains("alloc r"), "{text}");
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! let unused: i64 = n                  …
 //! ```
 //!
-//! Removes: dead `let`s, `var`s and buffers. Introduces: nothing. Guarantees: the same results and errors; no name is read that
+//! Removes: dead `let`s, `var`s and buffers, loops and branches in which nothing is done. Introduces: nothing. Guarantees: the same results and errors; no name is read that
 //! is gone. Expressions have no effects, so leaving one out changes nothing.
 
 use almach_base::Name;
@@ -83,6 +83,10 @@ impl Reads {
             }
             Stmt::Transfer(Transfer::Fetch { buffer, .. } | Transfer::Fresh { buffer }) => {
                 self.insert(buffer)
+            }
+            Stmt::Transfer(Transfer::Cell { column, index, .. }) => {
+                self.insert(column);
+                self.index(index);
             }
             Stmt::Alloc { size, .. } | Stmt::Shrink { size, .. } => self.index(size),
             Stmt::Reserve { count, .. } => self.index(count),
@@ -202,12 +206,21 @@ fn remove_dead(stmts: &mut Vec<Stmt>, read: &HashSet<Name>) -> bool {
         _ => true,
     });
     let mut changed = stmts.len() != before;
-    for stmt in stmts {
+    for stmt in stmts.iter_mut() {
         for block in stmt.blocks_mut() {
             changed |= remove_dead(block, read);
         }
     }
-    changed
+    let with_empty = stmts.len();
+    stmts.retain(|stmt| !does_nothing(stmt));
+    changed | (stmts.len() != with_empty)
+}
+
+/// Whether a statement is a loop or a branch without anything in it, as is left of checks that are proved.
+fn does_nothing(stmt: &Stmt) -> bool {
+    let is_control = matches!(stmt, Stmt::For { .. } | Stmt::If { .. });
+    let is_empty = |block: &[Stmt]| block.iter().all(|stmt| matches!(stmt, Stmt::At(_)));
+    is_control && stmt.blocks().into_iter().all(|block| is_empty(block))
 }
 
 /// `var x` and `x = e` right behind it become `var x = e`; so do several declarations before their values.

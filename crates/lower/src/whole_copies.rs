@@ -17,7 +17,7 @@ use crate::rotations::is_same_number;
 use crate::slots::{Slots, frees};
 use crate::tidy::tidy;
 use almach_base::Name;
-use almach_imp::{Expr, Groups, Index, Passing, Proc, Space, Stmt, Touched};
+use almach_imp::{Groups, Index, Passing, Proc, Space, Stmt, Touched};
 use almach_value::ScalarType;
 use std::collections::{HashMap, HashSet};
 
@@ -161,7 +161,7 @@ fn values(proc: &Proc) -> HashMap<Name, Index> {
     let mut changing: HashSet<Name> = HashSet::new();
     for stmt in &proc.body {
         match stmt {
-            Stmt::Assign { name, value } if !found.contains_key(name) => match number(value) {
+            Stmt::Assign { name, value } if !found.contains_key(name) => match value.as_index() {
                 Some(value) => {
                     found.insert(name.clone(), value);
                 }
@@ -186,19 +186,11 @@ fn values(proc: &Proc) -> HashMap<Name, Index> {
 fn lets(stmts: &[Stmt], found: &mut HashMap<Name, Index>) {
     for stmt in stmts {
         if let Stmt::Let { name, value, .. } = stmt
-            && let Some(value) = number(value)
+            && let Some(value) = value.as_index()
         {
             found.insert(name.clone(), value);
         }
         stmt.blocks().into_iter().for_each(|block| lets(block, found));
-    }
-}
-
-fn number(value: &Expr) -> Option<Index> {
-    match value {
-        Expr::Index(index) => Some(index.clone()),
-        Expr::Var(name) => Some(Index::var(name.clone())),
-        _ => None,
     }
 }
 

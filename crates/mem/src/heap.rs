@@ -15,6 +15,7 @@ mod bindings;
 mod control;
 mod items;
 mod leaf;
+mod lifetimes;
 mod operations;
 mod rows;
 mod store;
@@ -30,6 +31,7 @@ use almach_core::{Atom, Body, Builder, DataId, Exp, Param, Recursive, Stmt, Type
 use almach_value::{Scalar, ScalarType, Value, same};
 use bindings::Bound;
 use items::{Item, Place, Stored, keep};
+use lifetimes::{Around, Lifetimes};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -50,9 +52,9 @@ pub enum Stop {
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Account {
     pub allocations: u64,
-    /// Cells of all blocks.
-    pub cells: u64,
-    /// Cells written by copies of whole arrays: ends of bodies, and operations that only move.
+    /// The most bytes of blocks at once.
+    pub peak: u64,
+    /// Bytes written by copies of whole arrays: ends of bodies, and operations that only move.
     pub copied: u64,
 }
 
@@ -62,6 +64,7 @@ pub struct Heap<'p> {
     interpreter: Interpreter,
     types: HashMap<Var, Type>,
     env: Env,
+    lifetimes: Lifetimes,
 }
 
 impl<'p> Heap<'p> {
@@ -79,6 +82,7 @@ impl<'p> Heap<'p> {
             interpreter: Interpreter::new(&program.core)?,
             types: types.0,
             env: builder.env,
+            lifetimes: Lifetimes::of(program),
         })
     }
 
@@ -87,6 +91,14 @@ impl<'p> Heap<'p> {
         let mut run = Run::new(self, steps);
         let value = run.entry(entry, args)?;
         Ok((value, run.account))
+    }
+
+    /// Runs an entry whose blocks may have so many bytes at once; making one that is too many is an error of the program.
+    pub fn run_within(&self, most: u64, entry: &str, args: Vec<Value>, steps: u64) -> Result<Account, Stop> {
+        let mut run = Run::new(self, steps);
+        run.around.most = Some(most);
+        run.entry(entry, args)?;
+        Ok(run.account)
     }
 
     /// Definition 3.1 for one call: heap semantics = value semantics.
@@ -156,6 +168,8 @@ struct Run<'p> {
     env: &'p Env,
     vars: HashMap<Var, Item>,
     labels: HashMap<Var, usize>,
+    lifetimes: &'p Lifetimes,
+    around: Around,
     heap: Vec<Block>,
     clock: u64,
     traces: Vec<Trace>,
@@ -179,6 +193,8 @@ impl<'p> Run<'p> {
             env: &heap.env,
             vars: HashMap::new(),
             labels: HashMap::new(),
+            lifetimes: &heap.lifetimes,
+            around: Around::default(),
             heap: Vec::new(),
             clock: 0,
             traces: Vec::new(),
@@ -239,6 +255,7 @@ impl<'p> Run<'p> {
 
     fn stmt(&mut self, stmt: &Stmt) -> Ran<()> {
         self.steps = self.steps.checked_sub(1).ok_or(Stop::Budget)?;
+        self.starts(stmt);
         if let Some(allocs) = key(stmt).and_then(|key| self.program.memory.allocs.get(key)) {
             for Alloc {
                 block,
@@ -456,7 +473,7 @@ impl<'p> Run<'p> {
             if let Stored::Placed(place) = &place {
                 let cells = place.cells().into_iter().map(|cell| (place.block, cell as usize));
                 let moved = cells.filter(|cell| copied.contains(cell) && !there.contains(cell));
-                run.account.copied += moved.count() as u64;
+                run.account.copied += run.bytes_in(place.block, moved.count() as u64);
             }
             Ok(place)
         })?;

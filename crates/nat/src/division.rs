@@ -1,6 +1,6 @@
 //! Floor division and remainder in normal form.
 
-use crate::poly::{Atom, Monomial, Poly, Ratio};
+use crate::poly::{Atom, Monomial, Poly, Ratio, UnfoldedOp};
 use std::sync::Arc;
 
 /// Long division that takes more steps than this is left undone.
@@ -12,8 +12,25 @@ impl<V: Ord + Clone> Poly<V> {
     /// What the divisor divides comes out in front: `p = q*a + b` gives `a + floor(b / q)`, where `b` is the unique
     /// remainder of long division, so equal quotients get equal forms. Then common factors of `b` and `q` go.
     pub fn div(&self, divisor: &Poly<V>) -> Poly<V> {
-        self.checked_div(divisor)
+        self.product_over(divisor)
+            .or_else(|| self.checked_div(divisor))
             .unwrap_or_else(|| quotient(self.clone(), divisor.clone()))
+    }
+
+    /// A product that is too large to be multiplied out, divided by what divides one of its factors.
+    fn product_over(&self, divisor: &Poly<V>) -> Option<Poly<V>> {
+        let [(monomial, 1)] = self.terms() else {
+            return None;
+        };
+        let [(Atom::Unfolded(operation), 1)] = monomial.factors() else {
+            return None;
+        };
+        let (left, right) = match operation.op {
+            UnfoldedOp::Sum => return None,
+            UnfoldedOp::Product => (&operation.left, &operation.right),
+        };
+        let one = |divided: &Poly<V>, other: &Poly<V>| Some(&divided.exact_div(divisor)? * other);
+        one(left, right).or_else(|| one(right, left))
     }
 
     /// `self - divisor * floor(self / divisor)`.

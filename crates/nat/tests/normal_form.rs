@@ -209,3 +209,13 @@ fn intervals() {
     assert_eq!(ranges.interval(&v("x").div(&v("n"))).lower, Some(0));
     assert_eq!(ranges.interval(&v("x")).upper, None);
 }
+
+#[test]
+fn products_that_are_too_large_are_divided_by_their_factors() {
+    let large = c(1 << 32);
+    let product = large.clone() * large.clone();
+    assert_eq!(product.div(&large), large);
+    assert_eq!(product.div(&c(1 << 30)), large.clone() * c(4));
+    assert_eq!((c(i64::MAX) * c(3)).div(&c(3)), c(i64::MAX));
+    assert_ne!(product.div(&v("n")), large);
+}

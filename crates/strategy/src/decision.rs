@@ -32,6 +32,8 @@ pub enum Choice {
     Lanes { lanes: i64, accumulators: i64 },
     /// In groups of so many elements, which go through its loops on lanes until the last of them is done.
     Masked(i64),
+    /// So many elements at a time, one on each lane: what its function does with arrays is the same work for all.
+    Abreast(i64),
     /// By so many work-items of a group.
     Items(i64),
     /// The multiplication and the addition of the accumulation are one `fma`.
@@ -42,6 +44,8 @@ pub enum Choice {
     LongRows(i64),
     /// Rows with more elements than this are cut into pieces of so many; each piece and each other row is one thread's.
     Pieces(i64),
+    /// Rows that have more elements than so many for each row that there is are done one after the other, each by all threads; otherwise each is one thread's.
+    BySizes(i64),
     /// Threads share its rows; each puts those it makes in cells, and afterwards they are put one behind the other. Rows made of more than so many
     /// elements are made by all threads then.
     SharedRows(Option<i64>),
@@ -68,6 +72,7 @@ impl fmt::Display for Choice {
                 f,
                 "runs on {lanes} lanes, through its loops until the last of them is done"
             ),
+            Choice::Abreast(lanes) => write!(f, "runs for {lanes} elements at a time, one on each lane"),
             Choice::Items(items) => write!(f, "is shared by {items} work-items of a group"),
             Choice::FusedMultiplyAdd => write!(f, "accumulates with `fma`"),
             Choice::Interchanged => write!(f, "is interchanged with the operation inside it"),
@@ -78,6 +83,11 @@ impl fmt::Display for Choice {
             Choice::Pieces(size) => write!(
                 f,
                 "cuts rows of more than {size} elements into pieces of so many; threads share these and the other rows"
+            ),
+            Choice::BySizes(elements) => write!(
+                f,
+                "has two versions: one row after the other, each by all threads, where a row has more than {elements} elements for each row there is; \
+                 else each row by one thread"
             ),
             Choice::SharedRows(long) => {
                 write!(

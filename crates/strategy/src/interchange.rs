@@ -18,7 +18,7 @@
 use crate::producers::Plan;
 use crate::reductions::Reduction;
 use crate::write::{Definitions, at_level, int, view};
-use crate::{Around, Choice, Chooser, cost};
+use crate::{Around, Choice, Chooser, Machine, cost};
 use almach_base::Span;
 use almach_core::build::{enter_params, op as plain_op};
 use almach_core::typing::Typed;
@@ -33,6 +33,9 @@ const ROWS: i64 = 128;
 
 /// Bytes of the states of a strip of columns.
 const STRIP_BYTES: i64 = 4096;
+
+/// Bytes of the states of a strip that one worker keeps in registers.
+const REGISTER_BYTES: i64 = 256;
 
 /// Strips come in so many at once: fewer are too few for threads to share.
 const STRIPS: i64 = 8;
@@ -249,6 +252,7 @@ impl Chooser {
         };
         let all = match around {
             Around::Nothing => self.shared_columns(&columns)?,
+            Around::Parallel if self.machine != Machine::Device => self.columns_in_registers(&columns)?,
             Around::Nest(_) | Around::Group | Around::Parallel | Around::Lane => {
                 self.fold_columns(&columns, &nest.rows)?
             }
@@ -293,6 +297,24 @@ impl Chooser {
         }
     }
 
+    /// All columns, by one worker: strips whose states stay in registers.
+    fn columns_in_registers(&mut self, columns: &Columns<'_>) -> Typed<Atom> {
+        let Columns { nest, reduction, .. } = *columns;
+        let width = REGISTER_BYTES / scalar_bytes(&reduction.state).clamp(1, REGISTER_BYTES);
+        let is_narrow = match self.array_type(&nest.rows) {
+            Some((_, Type::Array(Dim::Size(size), _))) => {
+                size.as_constant().is_some_and(|size| size < 2 * width)
+            }
+            _ => true,
+        };
+        if is_narrow || width < 2 {
+            return self.fold_columns(columns, &nest.rows);
+        }
+        self.in_strips(columns, width, width, Level::Seq, |this, rest| {
+            this.fold_columns(columns, rest)
+        })
+    }
+
     /// All columns, by threads: strips of them; chunks of the rows of those that are left over.
     fn shared_columns(&mut self, columns: &Columns<'_>) -> Typed<Atom> {
         let Columns { nest, reduction, .. } = *columns;
@@ -309,19 +331,34 @@ impl Chooser {
         }
         let reason = "strips of columns are shared by threads";
         self.decide(span, reduction.operation, Choice::Chunks(width), reason);
-        let all = self.transpose(nest.rows.clone(), "columns", span)?;
-        let (whole, rest) = self.multiple_of(&all, width * STRIPS, span)?;
+        self.in_strips(columns, width, width * STRIPS, Level::Par, |this, rest| {
+            this.row_chunks(columns, rest)
+        })
+    }
+
+    /// Strips of so many columns, as many as make multiples of `together`, and then those that are left over.
+    fn in_strips(
+        &mut self,
+        columns: &Columns<'_>,
+        width: i64,
+        together: i64,
+        level: Level,
+        rest_of: impl FnOnce(&mut Self, &Atom) -> Typed<Atom>,
+    ) -> Typed<Atom> {
+        let span = columns.reduction.span;
+        let all = self.transpose(columns.nest.rows.clone(), "columns", span)?;
+        let (whole, rest) = self.multiple_of(&all, together, span)?;
         let strips = self.bind(view(Prim::Split, vec![int(width), whole]), "strips", span)?;
         let each = self.lambda_over("strip", std::slice::from_ref(&strips), |this, strip| {
             let strip = strip.into_iter().next().unwrap_or_else(|| int(0));
             let rows = this.transpose(strip, "rows", span)?;
             this.fold_columns(columns, &rows)
         })?;
-        let done = at_level(Prim::Map, Level::Par, vec![each], vec![strips]);
+        let done = at_level(Prim::Map, level, vec![each], vec![strips]);
         let done = self.bind(done, "done", span)?;
         let done = self.bind(view(Prim::Join, vec![done]), "done", span)?;
         let rest = self.transpose(rest, "rest", span)?;
-        let left = self.row_chunks(columns, &rest)?;
+        let left = rest_of(self, &rest)?;
         self.bind(
             at_level(Prim::Concat, Level::Seq, vec![], vec![done, left]),
             "all",

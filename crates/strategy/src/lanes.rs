@@ -16,6 +16,7 @@
 mod masked_rest;
 
 use crate::cost::{is_for_lanes, is_scalars};
+use crate::masks::Abreast;
 use crate::operator::Operator;
 use crate::reductions::Reduction;
 use crate::write::{Definitions, at_level, int, view};
@@ -74,6 +75,9 @@ impl Chooser {
             self.decide(reduction.span, reduction.operation, Choice::InOrder, reason);
             return None;
         }
+        if let Some(abreast) = &reduction.abreast {
+            return self.lanes_of_groups(operator, abreast.lanes, array);
+        }
         if !reduction.simple || !is_for_lanes(&reduction.element) || !is_scalars(&reduction.state) {
             return None;
         }
@@ -123,6 +127,19 @@ impl Chooser {
             accumulators,
             sizes,
             long,
+        })
+    }
+
+    /// The lanes of a reduction whose elements are made in groups: one group is one row.
+    fn lanes_of_groups(&self, operator: Operator, lanes: i64, array: &Atom) -> Option<Shape> {
+        let (size, _) = self.array_type(array)?;
+        let is_there = size.as_constant().is_none_or(|size| size >= lanes);
+        is_there.then_some(Shape {
+            operator,
+            lanes,
+            accumulators: 1,
+            sizes: Sizes::Same,
+            long: 1,
         })
     }
 
@@ -258,14 +275,47 @@ impl Chooser {
         };
         let params = [("lanes", lanes_type), ("row", row)];
         let (state, element) = (reduction.state.clone(), reduction.element.clone());
-        let step = self.lambda_of(params, |this, params| {
-            let inner = [("acc", state), ("x", element)];
-            let lane = this.lambda_of(inner, |this, [acc, x]| this.step(reduction, &acc, &x))?;
-            let next = at_level(Prim::Map, Level::Vec, vec![lane], params.to_vec());
+        let step = self.lambda_of(params, |this, [lanes, row]| {
+            let next = match &reduction.abreast {
+                Some(abreast) => this.group_step(reduction, abreast, lanes, &row)?,
+                None => {
+                    let inner = [("acc", state), ("x", element)];
+                    let lane = this.lambda_of(inner, |this, [acc, x]| this.step(reduction, &acc, &x))?;
+                    at_level(Prim::Map, Level::Vec, vec![lane], vec![lanes, row])
+                }
+            };
             this.bind(next, "lanes", span)
         })?;
         let reduced = plain_op(Prim::ReduceSeq, vec![step], vec![lanes, rows.clone()]);
         self.bind(reduced, "lanes", span)
+    }
+
+    /// The next lanes from a row of elements that are made together.
+    fn group_step(
+        &mut self,
+        reduction: &Reduction,
+        abreast: &Abreast,
+        lanes: Atom,
+        row: &Atom,
+    ) -> Typed<Exp> {
+        let span = reduction.span;
+        let mut rows = Vec::with_capacity(reduction.arity);
+        let mut left = row.clone();
+        for _ in 1..reduction.arity {
+            let both = self.bind(view(Prim::Unzip, vec![left]), "rows", span)?;
+            rows.push(self.bind(Exp::Project(both.clone(), 1), "row", span)?);
+            left = self.bind(Exp::Project(both, 0), "row", span)?;
+        }
+        rows.push(left);
+        rows.reverse();
+        let made = self.splice(&abreast.function, &rows, &mut Definitions::new())?;
+        let inner = [("acc", reduction.state.clone()), ("x", reduction.state.clone())];
+        let combine = self.lambda_of(inner, |this, [acc, x]| {
+            this.combine(reduction, &acc, &x, &Definitions::new())
+        })?;
+        let mut args = vec![lanes];
+        args.extend(made);
+        Ok(at_level(Prim::Map, Level::Vec, vec![combine], args))
     }
 
     /// The second half of the lanes combined into the first.

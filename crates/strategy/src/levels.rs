@@ -9,6 +9,7 @@
 //!
 //! Introduces: levels. Removes: nothing. Guarantees: every operation that takes a level has one; those that had one keep it.
 
+use crate::long_rows::row_with_a_place;
 use crate::producers::Plan;
 use crate::rows::Rows;
 use crate::streams::Streams;
@@ -47,7 +48,14 @@ impl Chooser {
         Ok(self.builder.leave(body.context.clone(), body.values.clone()))
     }
 
-    fn stmt(&mut self, body: &Body, at: usize, stmt: &Stmt, plan: &Plan, around: Around) -> Typed<()> {
+    pub(crate) fn stmt(
+        &mut self,
+        body: &Body,
+        at: usize,
+        stmt: &Stmt,
+        plan: &Plan,
+        around: Around,
+    ) -> Typed<()> {
         let exp = match &stmt.exp {
             Exp::Op(op) if matches!(op.prim, Prim::Reduce | Prim::ReduceComm) && !is_fixed(op) => {
                 let producers = plan.producers(at).filter_map(|at| body.stmts.get(at));
@@ -62,8 +70,9 @@ impl Chooser {
                     && self.machine == Machine::Device
                     && stmt.pattern.context.is_empty()
                     && let Some(Rows::Of(size)) = self.row_reductions(op)
+                    && let Some(worth) = self.worth_a_group(stmt.span)
                 {
-                    return self.by_length(stmt, op, &size);
+                    return self.by_length(stmt, op, &size, worth);
                 }
                 if around != Around::Lane && self.machine != Machine::Device {
                     if let Some(product) = self.product(op, stmt.span) {
@@ -78,13 +87,26 @@ impl Chooser {
                         return self.transposed_in_tiles(stmt, &work, around);
                     }
                 }
-                if let Some(group) = self.masked(op, stmt.span, around) {
-                    return self.on_masked_lanes(stmt, op, group, around);
+                if let Some(nest) = self.nest(stmt, op, around) {
+                    return self.by_sizes(stmt, op, &nest, around);
                 }
-                Exp::Op(self.op(op, stmt.span, around)?)
+                return self.one_each(stmt, op, around);
             }
             other => self.control(other, around)?,
         };
+        self.builder.push(stmt.pattern.clone(), exp, stmt.span);
+        Ok(())
+    }
+
+    /// An operation at its level, each iteration as a whole.
+    pub(crate) fn one_each(&mut self, stmt: &Stmt, op: &Op, around: Around) -> Typed<()> {
+        if let Some(lanes) = self.mapped_abreast(op, stmt.span, around) {
+            return self.on_lanes_abreast(stmt, op, lanes, around);
+        }
+        if let Some(group) = self.masked(op, stmt.span, around) {
+            return self.on_masked_lanes(stmt, op, group, around);
+        }
+        let exp = Exp::Op(self.op(op, stmt.span, around)?);
         if let Exp::Op(op) = &exp
             && op.prim == Prim::Slide
             && op.annotation.effect == Some(Effect::Eager)
@@ -324,11 +346,16 @@ impl Chooser {
 
     pub(crate) fn lambda(&mut self, function: &Lambda, around: Around) -> Typed<Lambda> {
         enter_params(&mut self.builder.env, &function.context, &function.params);
-        Binders(&mut self.repeated).lambda(function);
+        self.repeat(function);
         Ok(Lambda {
             body: self.body(&function.body, around)?,
             ..function.clone()
         })
+    }
+
+    /// What a function binds it binds anew each time.
+    pub(crate) fn repeat(&mut self, function: &Lambda) {
+        Binders(&mut self.repeated).lambda(function);
     }
 
     pub(crate) fn decide(&mut self, span: Span, operation: Prim, choice: Choice, reason: &str) {
@@ -344,10 +371,11 @@ impl Chooser {
 /// Why a map that gives rows runs in order, whatever its level (`row_cells`, `docs/papers.md`: cells that grow).
 const IN_ORDER: &str = "where one of its rows begins is known only after those before it are made";
 
-/// Whether a map's function gives rows of sizes of their own.
+/// Whether a map's function gives rows of sizes of their own, which are not those of rows that it is given.
 fn gives_rows(op: &Op) -> bool {
-    let mut functions = op.functions.iter();
-    op.prim == Prim::Map && functions.any(|function| !function.result.context.is_empty())
+    let late =
+        |function: &Lambda| !function.result.context.is_empty() && row_with_a_place(function).is_none();
+    op.prim == Prim::Map && op.functions.iter().any(late)
 }
 
 /// Whether an operation scans all elements of rows, however many there are.

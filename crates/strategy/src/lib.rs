@@ -27,6 +27,7 @@
 //! - [`streams`](mod@streams): what a map makes of a scan or filter is written by that.
 //! - [`interchange`](mod@interchange): rows on the outside, where an access would stride.
 //! - [`long_rows`](mod@long_rows): rows of their own lengths, the long ones by all threads.
+//! - [`nests`](mod@nests): few rows by all threads, many by one each, as sizes say when the program runs.
 //! - [`row_cells`](mod@row_cells): rows that are much work, by all threads.
 //! - [`masks`](mod@masks): loops inside a map, on lanes until the last of them is done.
 //! - [`products`](mod@products): tiles, where every row meets every column. [`transposition`](mod@transposition): tiles, where rows
@@ -49,6 +50,7 @@ mod lanes;
 mod levels;
 mod long_rows;
 mod masks;
+mod nests;
 mod operator;
 mod producers;
 mod products;

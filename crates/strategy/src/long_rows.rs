@@ -19,6 +19,8 @@
 //! ([`pieces`](mod@pieces)), and the loop only combines the results of pieces: however many long rows there are, and however long, all
 //! threads have something to do. Otherwise the loop's own operations are parallel, one row after the other.
 //!
+//! Where the function gives a row as long as the one it is given, the loop writes it among the elements of all rows ([`places`](mod@places)).
+//!
 //! Threads take short rows as they go (`emit/src/uneven.rs`), so one that has a longer one takes fewer; a row that is longer than what they
 //! share otherwise would keep one of them busy alone. Nothing is flattened, so no element is moved.
 //!
@@ -26,11 +28,13 @@
 //! which rows are long, and where they are cut, depends on their lengths alone.
 
 mod pieces;
+mod places;
 
-use crate::Machine;
 use crate::decision::{Choice, Decision};
 use crate::tactics::{Asked, Question, Tactics, Topic};
+use crate::weights::UNKNOWN;
 use crate::write::int;
+use crate::{Machine, cost};
 use almach_base::Span;
 use almach_core::build::{Builder, op as plain_op};
 use almach_core::typing::{TypeError, Typed};
@@ -43,12 +47,17 @@ use almach_prim::Prim;
 use almach_rewrite::facts::Facts;
 use almach_value::{BinOp, Scalar};
 use pieces::Cut;
+pub(crate) use places::row_with_a_place;
 
 /// Elements of a row that is not long: a chunk of a reduction has no more.
 const LONG: i64 = 1 << 16;
 
 /// What could be long instead.
 pub(crate) const LENGTHS: [i64; 4] = [LONG, 1 << 13, 1 << 19, 1 << 22];
+
+/// Scalar operations of a function that gives rows, from which on a long one is worth all threads: its elements are written once more and moved once, which is as much as
+/// little work itself. Sixteen for an element.
+const WORTH_A_TURN: u64 = 16 * UNKNOWN;
 
 /// The program in which entry points do so, and what was decided.
 pub(crate) fn shared(mut program: Program, machine: Machine, tactics: &Tactics) -> (Program, Shared) {
@@ -93,7 +102,7 @@ struct Sharer<'t> {
     shared: Shared,
 }
 
-/// A map over rows that gives what has one size.
+/// A map over rows that gives what has one size, or rows as long as those.
 struct OverRows<'s> {
     op: &'s Op,
     function: &'s Lambda,
@@ -101,7 +110,16 @@ struct OverRows<'s> {
     rows: &'s Atom,
     length: &'s Var,
     result: &'s Param,
+    gives: Gives,
     span: Span,
+}
+
+/// What the function of a map gives.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Gives {
+    Value,
+    /// A row as long as the one it is given.
+    Row,
 }
 
 impl WalkMut for Sharer<'_> {
@@ -162,8 +180,8 @@ impl Sharer<'_> {
         else {
             return None;
         };
-        let is_regular = matches!(&result.ty, Type::Array(Dim::Size(_), element) if has_nothing(element));
-        if !is_regular || !Shares::in_body(&function.body) || !function.result.context.is_empty() {
+        let (gives, at) = gives(result, function)?;
+        if gives == Gives::Row && cost::of_body(&function.body, &self.facts) < WORTH_A_TURN {
             return None;
         }
         // One size for each array of rows, in the order of the arrays.
@@ -178,7 +196,7 @@ impl Sharer<'_> {
                 _ => return None,
             }
         }
-        let (Some(rows), Some(length)) = (jagged.first(), function.context.first()) else {
+        let (Some(rows), Some(length)) = (jagged.get(at), function.context.get(at)) else {
             return None;
         };
         (jagged.len() == function.context.len()).then_some(OverRows {
@@ -187,6 +205,7 @@ impl Sharer<'_> {
             rows,
             length,
             result,
+            gives,
             span: stmt.span,
         })
     }
@@ -196,7 +215,10 @@ impl Sharer<'_> {
         let Type::Array(Dim::Size(count), element) = ty else {
             return Ok(Exp::Op(over.op.clone()));
         };
-        let short = self.short(over, element)?;
+        let short = match over.gives {
+            Gives::Value => self.short(over, element)?,
+            Gives::Row => self.short_row(over, element)?,
+        };
         let short = plain_op(Prim::Map, vec![short], over.op.args.clone());
         let short = self.bind(short, "short", span)?;
         let bounds = self.bounds(over, count)?;
@@ -207,6 +229,9 @@ impl Sharer<'_> {
         let longest = plain_op(Prim::Reduce, vec![larger], vec![int(0), lengths]);
         let longest = self.bind(longest, "longest", span)?;
         let some = self.bind(Exp::Binary(BinOp::Gt, longest, int(self.long)), "some", span)?;
+        if over.gives == Gives::Row {
+            return self.rows_in_places(over, count, bounds, (short, some));
+        }
         self.builder.enter();
         let all = self.long_ones(over, count, bounds, short.clone());
         let all = all.and_then(|all| self.bind(all, "all", span));
@@ -226,13 +251,22 @@ impl Sharer<'_> {
     }
 
     /// The results of short rows, with those of long ones in their places.
-    fn long_ones(
+    fn long_ones(&mut self, over: &OverRows<'_>, count: &Size, bounds: [Atom; 2], short: Atom) -> Typed<Exp> {
+        let long = self.which_are_long(over, count, bounds)?;
+        let parts = match self.in_pieces(over) {
+            Some(cut) => Some((self.reduced_pieces(over, &cut, &long)?, cut)),
+            None => None,
+        };
+        self.in_turn(over, short, &long, parts.as_ref())
+    }
+
+    /// The numbers and lengths of long rows.
+    fn which_are_long(
         &mut self,
         over: &OverRows<'_>,
         count: &Size,
         [ends, begins]: [Atom; 2],
-        short: Atom,
-    ) -> Typed<Exp> {
+    ) -> Typed<Atom> {
         let span = over.span;
         let count = self.builder.size_atom(count, span)?;
         let numbers = self.bind(plain_op(Prim::Iota, vec![], vec![count]), "numbers", span)?;
@@ -240,12 +274,7 @@ impl Sharer<'_> {
         let numbered = plain_op(Prim::Map, vec![numbered], vec![numbers, ends, begins]);
         let numbered = self.bind(numbered, "numbered", span)?;
         let long = plain_op(Prim::Filter, vec![self.is_long(span)?], vec![numbered]);
-        let long = self.bind(long, "long", span)?;
-        let parts = match self.in_pieces(over) {
-            Some(cut) => Some((self.reduced_pieces(over, &cut, &long)?, cut)),
-            None => None,
-        };
-        self.in_turn(over, short, &long, parts.as_ref())
+        self.bind(long, "long", span)
     }
 
     fn bind(&mut self, exp: Exp, name: &str, span: Span) -> Typed<Atom> {
@@ -407,6 +436,22 @@ impl Walk for Shares {
             }
             _ => walk_exp(self, exp),
         }
+    }
+}
+
+/// What a map's function gives, and which of its arrays of rows say how long that is; none where it gives something else.
+fn gives(result: &Param, function: &Lambda) -> Option<(Gives, usize)> {
+    match &result.ty {
+        Type::Array(Dim::Size(_), row) if !function.result.context.is_empty() => match &**row {
+            Type::Array(Dim::Jagged, element) if has_nothing(element) => {
+                Some((Gives::Row, row_with_a_place(function)?))
+            }
+            _ => None,
+        },
+        Type::Array(Dim::Size(_), element) if has_nothing(element) && Shares::in_body(&function.body) => {
+            Some((Gives::Value, 0))
+        }
+        _ => None,
     }
 }
 

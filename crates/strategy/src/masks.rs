@@ -20,6 +20,7 @@
 //! Removes: loops on scalars inside a map. Introduces: `split`, `join`, `concat`, maps on lanes, loops whose state are lanes. Guarantees: every
 //! element's value is what its own loop gives, bit for bit; only what cannot fail is computed for elements that are done.
 
+mod abreast;
 mod lifting;
 
 use crate::cost::{is_scalars, is_simple, is_simple_stmt};
@@ -27,6 +28,7 @@ use crate::operator::Operator;
 use crate::producers::Plan;
 use crate::write::{Definitions, at_level, int, view};
 use crate::{Around, Choice, Chooser, Fusion, Machine, Topic};
+pub(crate) use abreast::Abreast;
 use almach_base::Span;
 use almach_core::typing::Typed;
 use almach_core::visit::{Vars, Walk, fresh_lambda, walk_exp};
@@ -103,17 +105,35 @@ impl Chooser {
         let (level, _) = self.level(op, span, around);
         let reason = "its function loops; a mask says which elements of a group still go on";
         self.decide(span, op.prim, Choice::Masked(group.lanes), reason);
-        let (mut groups, mut rests) = (Vec::new(), Vec::new());
-        for array in &op.args {
-            let (whole, rest) = self.multiple_of(array, group.lanes, span)?;
-            groups.push(self.bind(view(Prim::Split, vec![int(group.lanes), whole]), "groups", span)?);
-            rests.push(rest);
-        }
+        let (groups, rests) = self.cut_in_groups(op, group.lanes, span)?;
         let looping = self.with_loops(function)?;
         let each = self.group_function(&looping, &groups, group, span)?;
+        let one = self.lambda(function, around.inside(Some(level), self.machine))?;
+        self.groups_and_rest(stmt, level, (each, groups), (one, rests))
+    }
+
+    /// The elements of the arrays of a map in groups of so many, and what is left over.
+    fn cut_in_groups(&mut self, op: &Op, lanes: i64, span: Span) -> Typed<(Vec<Atom>, Vec<Atom>)> {
+        let (mut groups, mut rests) = (Vec::new(), Vec::new());
+        for array in &op.args {
+            let (whole, rest) = self.multiple_of(array, lanes, span)?;
+            groups.push(self.bind(view(Prim::Split, vec![int(lanes), whole]), "groups", span)?);
+            rests.push(rest);
+        }
+        Ok((groups, rests))
+    }
+
+    /// A map of groups and a map of what is left over, one behind the other.
+    fn groups_and_rest(
+        &mut self,
+        stmt: &Stmt,
+        level: Level,
+        (each, groups): (Lambda, Vec<Atom>),
+        (one, rests): (Lambda, Vec<Atom>),
+    ) -> Typed<()> {
+        let span = stmt.span;
         let done = at_level(Prim::Map, level, vec![each], groups);
         let done = self.builder.bind_all(done, &["done".into()], span)?;
-        let one = self.lambda(function, around.inside(Some(level), self.machine))?;
         let left = at_level(Prim::Map, level, vec![one], rests);
         let left = self.builder.bind_all(left, &["left".into()], span)?;
         for ((done, left), value) in done.values.iter().zip(&left.values).zip(&stmt.pattern.values) {

@@ -17,6 +17,7 @@
 //! Guarantees: the same elements in the same order, grouped otherwise; on lanes also reordered, where the operator is
 //! commutative (`lanes`).
 
+use crate::masks::Abreast;
 use crate::operator::Operator;
 use crate::weights::WORTH_THREADS;
 use crate::within::reads_within;
@@ -59,6 +60,8 @@ pub(crate) struct Reduction {
     pub(crate) work: u64,
     /// What its functions stand in.
     pub(crate) inside: Around,
+    /// What feeds it, for a group of elements at a time.
+    pub(crate) abreast: Option<Abreast>,
 }
 
 impl Reduction {
@@ -77,6 +80,7 @@ impl Reduction {
             fails: false,
             work: 1,
             inside: Around::Lane,
+            abreast: None,
         }
     }
 
@@ -91,6 +95,7 @@ impl Reduction {
             element: self.state.clone(),
             simple: self.simple,
             work: 1,
+            abreast: None,
             ..*self
         }
     }
@@ -188,6 +193,7 @@ impl Chooser {
             function: Some(self.lambda(function, inside)?),
             stages: self.stages(producers, inside)?,
             inside,
+            abreast: self.fed_abreast(Operator::of(function).as_ref(), producers, inside)?,
         })
     }
 
@@ -274,7 +280,11 @@ impl Chooser {
             few @ 0..64 => few.div_ceil(4),
             many => many,
         };
-        let share = (CHUNK / weight).max(1);
+        let least = reduction
+            .abreast
+            .as_ref()
+            .map_or(1, |abreast| abreast.lanes as u64);
+        let share = (CHUNK / weight).max(least);
         let exponent = match self.ask(reduction.span, Topic::Chunk, 3) {
             0 => share.ilog2(),
             1 => share.ilog2().saturating_sub(2),
@@ -523,7 +533,7 @@ fn definition<'d>(value: &Atom, definitions: &'d Definitions) -> Option<&'d Exp>
 }
 
 /// The factors of a value that is a product of floats.
-fn product(value: &Atom, ty: ScalarType, definitions: &Definitions) -> Option<(Atom, Atom)> {
+pub(crate) fn product(value: &Atom, ty: ScalarType, definitions: &Definitions) -> Option<(Atom, Atom)> {
     match definition(value, definitions)? {
         Exp::Binary(BinOp::Mul, a, b) if ty.is_float() => Some((a.clone(), b.clone())),
         _ => None,

@@ -22,7 +22,7 @@
 
 use crate::Machine;
 use crate::decision::{Choice, Decision};
-use crate::long_rows::{LENGTHS, Shared};
+use crate::long_rows::{LENGTHS, Shared, row_with_a_place};
 use crate::tactics::{Question, Tactics, Topic};
 use crate::write::int;
 use almach_base::{Name, Span};
@@ -135,6 +135,10 @@ impl Sharer<'_> {
             return None;
         };
         if self.is_bound(&stmt.exp) || !is_much(&function.body) {
+            return None;
+        }
+        // Where such rows go is known: `long_rows`.
+        if row_with_a_place(function).is_some() {
             return None;
         }
         let own = &function.result.context;

@@ -11,7 +11,8 @@
 //!   row where rows are short. Arrays that are the same for all rows are better read by work-items in step: those stay one for a row.
 
 use crate::operator::Operator;
-use crate::{Around, Choice, Chooser, cost};
+use crate::{Around, Choice, Chooser, Topic, cost};
+use almach_base::Span;
 use almach_core::typing::Typed;
 use almach_core::visit::fresh_lambda;
 use almach_core::{Atom, Body, Dim, Exp, Lambda, Op, ResultType, Size, Stmt, Type, Var};
@@ -25,6 +26,9 @@ const DIMENSIONS: u8 = 3;
 
 /// Elements of a row that a group is worth.
 const WORTH_A_GROUP: i64 = 128;
+
+/// What could be worth a group instead.
+const GROUPS: [i64; 4] = [WORTH_A_GROUP, 32, 512, 2048];
 
 /// How long the rows are that groups could take.
 pub(crate) enum Rows {
@@ -142,18 +146,20 @@ impl Chooser {
         }
     }
 
+    /// How many elements of a row are worth a group; none where work-items take all rows.
+    pub(crate) fn worth_a_group(&self, span: Span) -> Option<i64> {
+        let answer = self.ask(span, Topic::Groups, GROUPS.len() as u32 + 1);
+        GROUPS.get(answer as usize).copied()
+    }
+
     /// A map whose rows groups take, or work-items where they are short.
-    pub(crate) fn by_length(&mut self, stmt: &Stmt, op: &Op, size: &Size) -> Typed<()> {
+    pub(crate) fn by_length(&mut self, stmt: &Stmt, op: &Op, size: &Size, worth: i64) -> Typed<()> {
         let span = stmt.span;
         let length = self.builder.size_atom(size, span)?;
-        let least = crate::write::int(WORTH_A_GROUP);
+        let least = crate::write::int(worth);
         let condition = self.arithmetic(BinOp::Lt, length, least, "short", span)?;
-        self.decide(
-            span,
-            op.prim,
-            Choice::Level(Level::Group(0)),
-            "its rows are long; shorter than 128 elements, a work-item takes each",
-        );
+        let reason = format!("its rows are long; shorter than {worth} elements, a work-item takes each");
+        self.decide(span, op.prim, Choice::Level(Level::Group(0)), &reason);
         let mut bodies = Vec::new();
         for level in [Level::Par, Level::Group(0)] {
             let mut chosen = self.at(op, level)?;
@@ -186,7 +192,7 @@ impl Chooser {
     }
 
     /// An operation at a level, with its functions as they are there.
-    fn at(&mut self, op: &Op, level: Level) -> Typed<Op> {
+    pub(crate) fn at(&mut self, op: &Op, level: Level) -> Typed<Op> {
         let mut chosen = op.clone();
         chosen.annotation.level = Some(level);
         let inside = Around::Nothing.inside(Some(level), self.machine);

@@ -35,6 +35,12 @@ pub enum Topic {
     Masks,
     /// Which rows are so long that all threads share each.
     LongRows,
+    /// How long few rows are where all threads share each.
+    Nests,
+    /// How long rows are that a group of a device takes.
+    Groups,
+    /// Whether work on arrays is done for several elements of a map at a time.
+    Abreast,
 }
 
 impl Topic {
@@ -103,6 +109,33 @@ impl Topic {
                     "rows of more than 524288 elements for all threads",
                     "rows of more than 4194304 elements for all threads",
                     "each row for one thread",
+                ],
+            ),
+            (
+                Topic::Nests,
+                &[
+                    "rows of 16384 elements for each row there is for all threads",
+                    "rows of 2048 elements for each row there is for all threads",
+                    "rows of 131072 elements for each row there is for all threads",
+                    "rows of 1048576 elements for each row there is for all threads",
+                    "each row for one thread",
+                ],
+            ),
+            (
+                Topic::Groups,
+                &[
+                    "rows of 128 elements for a group",
+                    "rows of 32 elements for a group",
+                    "rows of 512 elements for a group",
+                    "rows of 2048 elements for a group",
+                    "each row for one work-item",
+                ],
+            ),
+            (
+                Topic::Abreast,
+                &[
+                    "elements abreast as usual",
+                    "elements abreast or not, otherwise than usual",
                 ],
             ),
             (Topic::Level, &["level as usual", "in order", "on lanes"]),

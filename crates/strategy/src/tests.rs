@@ -414,6 +414,49 @@ fn a_reduction_inside_a_map_is_a_loop_on_lanes() {
     assert!(!text(&own, Machine::Threads).contains("split 32i64"));
 }
 
+const TRIANGLE: &str = r"
+fun main {n, k} (xs: [n]i32, cs: [k]i32): [n]i32 =
+  let is: [k]i64 = iota k
+  let ys: [n]i32 = map (\(x: i32): i32 ->
+    let row: [k]i32 = map (\(c: i32): i32 ->
+      let d: i32 = c - x
+      in d) cs
+    let ts: [k]i32 = map (\(i: i64): i32 ->
+      let part: [i]i32 = slice row[0i64:i:1i64]
+      let s: i32 = reduce (\(a: i32, b: i32): i32 ->
+        let c: i32 = a + b
+        in c) 0i32 part
+      in s) is
+    let most: i32 = reduce (\(a: i32, b: i32): i32 ->
+      let c: i32 = max a b
+      in c) 0i32 ts
+    in most) xs
+  in ys
+entry main = main (xs: [n]i32, cs: [k]i32): [n]i32
+";
+
+#[test]
+fn the_same_rows_of_a_triangle_are_summed_for_several_elements_at_a_time() {
+    for machine in [Machine::Threads, Machine::Sequential] {
+        let shown = text(TRIANGLE, machine);
+        assert!(shown.contains("(elements: [16]i32)"), "{shown}");
+    }
+    for n in [0, 1, 15, 16, 17, 40] {
+        agree(TRIANGLE, &[ints(n), ints(5)]);
+    }
+    // Rows of one size have lanes of their own.
+    for other in ["row[0i64:n:1i64]", "row[0i64:k:1i64]"] {
+        let size = other.get(9..10).unwrap_or("k");
+        let source = TRIANGLE
+            .replace("row[0i64:i:1i64]", other)
+            .replace("[i]i32", &format!("[{size}]i32"));
+        assert!(
+            !text(&source, Machine::Sequential).contains("elements"),
+            "{other}"
+        );
+    }
+}
+
 /// Rows that a loop makes, by a map that is written so.
 fn rows_by_a_loop(map: &str) -> String {
     let source = r"

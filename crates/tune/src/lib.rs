@@ -19,4 +19,4 @@ pub mod space;
 pub use cost::{Cost, Estimate};
 pub use picture::{Picture, Reference};
 pub use search::{Candidate, Found, Origin, heuristic, random};
-pub use space::{Change, Made, Space, Variant};
+pub use space::{Change, Drawn, Made, Space, Variant};

@@ -31,6 +31,26 @@ pub struct Space {
     sites: Vec<Site>,
 }
 
+/// A program that was made by drawn decisions, of which those about a strategy are still to be taken.
+pub struct Drawn {
+    rewritten: Checked<Program>,
+    without: Without,
+    tactics: Tactics,
+}
+
+impl Drawn {
+    pub fn strategy(&self, machine: Machine) -> Result<Checked<Program>, Vec<Diagnostic>> {
+        let chosen = back::chosen_with(self.rewritten.clone(), machine, self.without, &self.tactics);
+        chosen.map(|(strategy, _)| strategy)
+    }
+}
+
+/// The passes that are left out, by their places among those that may be.
+fn without(left_out: &[usize]) -> Without {
+    let names = left_out.iter().filter_map(|at| OPTIONAL.get(*at));
+    Without::named(names.copied()).unwrap_or_default()
+}
+
 /// Decisions. Without any, the program is what the compiler makes of it.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Variant {
@@ -120,10 +140,19 @@ impl Space {
         })
     }
 
-    /// The strategy program that decisions drawn by a seed lead to.
-    pub fn drawn_strategy(&self, seed: u64) -> Result<Checked<Program>, Vec<Diagnostic>> {
-        let variant = self.drawn(&mut Random::new(seed));
-        self.strategy(&variant).map(|(strategy, ..)| strategy)
+    /// The program that decisions drawn by a seed lead to, before a strategy for a machine is chosen.
+    pub fn drawn_by(&self, seed: u64) -> Result<Drawn, Vec<Diagnostic>> {
+        let Variant {
+            mut effects,
+            tactics,
+            left_out,
+        } = self.drawn(&mut Random::new(seed));
+        let without = without(&left_out);
+        Ok(Drawn {
+            rewritten: self.rewritten(&mut effects, without)?,
+            without,
+            tactics,
+        })
     }
 
     /// The strategy program of a variant, the variant without what makes no difference, and what was asked.
@@ -132,13 +161,8 @@ impl Space {
         variant: &Variant,
     ) -> Result<(Checked<Program>, Variant, Vec<Asked>), Vec<Diagnostic>> {
         let mut effects = variant.effects.clone();
-        let names = variant.left_out.iter().filter_map(|at| OPTIONAL.get(*at));
-        let without = Without::named(names.copied()).unwrap_or_default();
-        let annotated = match effects.is_empty() {
-            true => self.core.clone(),
-            false => checked(with_effects(&self.apart, &mut effects))?,
-        };
-        let rewritten = back::rewritten_without(annotated, without)?;
+        let without = without(&variant.left_out);
+        let rewritten = self.rewritten(&mut effects, without)?;
         let (strategy, asked) = back::chosen_with(rewritten, self.machine, without, &variant.tactics)?;
         let unusual = asked.iter().filter(|asked| asked.answer != 0);
         let answers = unusual.map(|asked| (asked.question, asked.answer)).collect();
@@ -148,6 +172,19 @@ impl Space {
             left_out: variant.left_out.clone(),
         };
         Ok((strategy, normal, asked))
+    }
+
+    /// The program after the rewrites, with effects; those that do not compose are taken out.
+    fn rewritten(
+        &self,
+        effects: &mut Effects,
+        without: Without,
+    ) -> Result<Checked<Program>, Vec<Diagnostic>> {
+        let annotated = match effects.is_empty() {
+            true => self.core.clone(),
+            false => checked(with_effects(&self.apart, effects))?,
+        };
+        back::rewritten_without(annotated, without)
     }
 
     /// What a variant decides otherwise than usual, in the order of places.

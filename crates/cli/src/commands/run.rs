@@ -10,11 +10,13 @@ use crate::program::{Program, choose_entry, read};
 use crate::terminal::{self, LONGEST, Style};
 use crate::times::Times;
 use almach_base::codes::bugs::COMPILER_BUG;
+use almach_base::codes::runtime::OUT_OF_MEMORY;
 use almach_base::{Code, Diagnostic};
 use almach_core::check::Checked;
 use almach_core::{Entry, Program as Core};
 use almach_driver::back::{self, Accounting, Target};
 use almach_driver::explain::Precision;
+use almach_mem::heap::{Heap, Stop};
 use almach_value::{Extent, Value, print};
 use std::path::Path;
 
@@ -45,6 +47,9 @@ pub fn run(options: &RunOptions, style: Style) -> Outcome {
         let given = args.clone();
         if options.time {
             machine.time_kernels();
+        }
+        if let (Some(most), Machine::Interpreter(_)) = (options.max_memory, &machine) {
+            stays_within(most, &core, entry, &given)?;
         }
         let value = machine.call(&entry.name, args)?;
         times.lap("run");
@@ -106,22 +111,45 @@ fn say_account(machine: &Machine, core: &Checked<Core>, entry: &Entry, args: &[V
         }
         return;
     }
-    let planned = back::strategy(core.clone(), back::machine(Target::C))
-        .and_then(|strategy| back::memory(&strategy))
-        .ok();
-    let account = planned.and_then(|planned| {
-        let heap = almach_mem::heap::Heap::new(&planned).ok()?;
-        heap.run(&entry.name, args.to_vec(), HEAP_STEPS).ok()
-    });
+    let account = on_blocks(core, |heap| heap.run(&entry.name, args.to_vec(), HEAP_STEPS));
     terminal::complain(&match account {
-        Some((_, account)) => format!(
-            "by the memory plan: {} of {} in all, {} copied",
+        Some(Ok((_, account))) => format!(
+            "by the memory plan: {}, {} at most at once, {} copied",
             counted(account.allocations, "allocation"),
-            counted(account.cells, "cell"),
-            counted(account.copied, "cell")
+            counted(account.peak, "byte"),
+            counted(account.copied, "byte")
         ),
-        None => "by the memory plan: not known, the run on blocks takes too many steps".to_owned(),
+        Some(Err(_)) | None => {
+            "by the memory plan: not known, the run on blocks takes too many steps".to_owned()
+        }
     });
+}
+
+/// Runs the memory plan on blocks; none where there is no plan.
+fn on_blocks<T>(
+    core: &Checked<Core>,
+    run: impl FnOnce(&Heap<'_>) -> Result<T, Stop>,
+) -> Option<Result<T, Stop>> {
+    let strategy = back::strategy(core.clone(), back::machine(Target::C)).ok()?;
+    let planned = back::memory(&strategy).ok()?;
+    let heap = Heap::new(&planned).ok()?;
+    Some(run(&heap))
+}
+
+/// The interpreter has values and no memory, so that a limit is one of the memory plan, which is run on blocks before.
+fn stays_within(most: u64, core: &Checked<Core>, entry: &Entry, args: &[Value]) -> Result<(), Diagnostic> {
+    let run = |heap: &Heap<'_>| heap.run_within(most, &entry.name, args.to_vec(), HEAP_STEPS);
+    match on_blocks(core, run) {
+        Some(Err(Stop::Error(error))) if error.code == OUT_OF_MEMORY => Err(error.to_diagnostic()),
+        // Another error of the program is what the interpreter finds as well.
+        Some(Ok(_) | Err(Stop::Error(_))) => Ok(()),
+        Some(Err(Stop::Fault(_) | Stop::Budget)) | None => {
+            terminal::complain(
+                "note: whether the call stays within --max-memory is not known on the interpreter: the run on blocks takes too many steps",
+            );
+            Ok(())
+        }
+    }
 }
 
 /// A number of things, in words.

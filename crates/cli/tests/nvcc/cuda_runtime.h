@@ -18,7 +18,7 @@ static const dim3 blockIdx, blockDim, threadIdx;
 typedef int cudaError_t;
 typedef struct event *cudaEvent_t;
 enum { cudaSuccess, cudaErrorInvalidConfiguration };
-enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
+enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 struct cudaDeviceProp {
   char name[256];
 };

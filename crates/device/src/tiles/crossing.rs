@@ -173,6 +173,7 @@ fn used(nest: &Nest<'_>, found: &[Crossing], place: &Place, tests: Tests, fresh:
                 stmt
             })
             .collect(),
+        plane: nest.plane.clone(),
         ..*nest
     };
     let element = from_tiles.element(fresh)?;

@@ -298,6 +298,7 @@ impl Maker<'_> {
             for (column, column_name) in columns.iter().enumerate() {
                 let nest = Nest {
                     body: self.whole(),
+                    plane: self.nest.plane.clone(),
                     ..*self.nest
                 };
                 let mut element = nest.element(fresh)?;

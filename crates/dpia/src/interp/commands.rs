@@ -163,6 +163,7 @@ impl<'p> Interpreter<'p> {
             Prim::Trace(..) => comm(|_| Ok(())),
             Prim::Fill | Prim::Open => cell(applied, arguments),
             Prim::For | Prim::ParFor(_) | Prim::MapI(_) | Prim::ReduceI => looping(applied, arguments),
+            Prim::ParRows(level) => rows_in_places(*level, applied.size(0)?, arguments),
             _ => super::collectives::collective(applied, arguments),
         }
     }
@@ -304,6 +305,30 @@ fn looping<'p>(applied: Rc<Applied<'p>>, arguments: Vec<Meaning<'p>>) -> Run<Mea
             })
         }
     }
+}
+
+/// `parrows`: each row in its place.
+fn rows_in_places<'p>(level: Level, size: i64, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
+    let [bounds, acceptor, body] = take(arguments)?;
+    let (bounds, acceptor) = (bounds.exp()?, acceptor.acc()?);
+    comm(move |store| {
+        each(level, size, |row| {
+            let begin = integer(bounds(store, &[Step::At(row), Step::Field(0)])?)?;
+            let end = integer(bounds(store, &[Step::At(row), Step::Field(1)])?)?;
+            let acceptor = acceptor.clone();
+            let place = Meaning::Acc(Rc::new(
+                move |store: &mut Store, path: &[Step], scalar| match path {
+                    [Step::At(at), rest @ ..] if *at < end - begin => {
+                        acceptor(store, &below(&[Step::At(begin + at)], rest), scalar)
+                    }
+                    _ => Err(broken("an element behind the end of its row")),
+                },
+            ));
+            apply_size(body.clone().apply(number(row))?, end - begin)?
+                .apply(place)?
+                .run(store)
+        })
+    })
 }
 
 /// Computes into a cell of its own, then assigns: what is computed may read what is assigned.

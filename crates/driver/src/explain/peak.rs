@@ -417,21 +417,20 @@ impl<'a> Walk<'a> {
     /// Sizes that depend on the iteration are at most as in the largest one.
     fn over_all(&mut self, index: &Name, count: &Index) {
         let known = Ranges::naturals().with(index.clone(), Range::below(count));
-        let bounded = |block: &mut Block| {
-            if block.cells.mentions(index)
-                && let Some(bound) = known.upper_bound(&block.cells, &|var| var == index)
+        let bounded = |size: &mut Index| {
+            if size.mentions(index)
+                && let Some(bound) = known.upper_bound(size, &|var| var == index)
             {
-                block.cells = bound;
+                *size = bound;
             }
         };
         self.states
             .iter_mut()
             .flat_map(|held| held.values_mut())
-            .for_each(bounded);
+            .for_each(|block| bounded(&mut block.cells));
         self.most
             .iter_mut()
-            .flat_map(|together| &mut together.blocks)
-            .for_each(bounded);
+            .for_each(|together| together.for_each_size(&bounded));
     }
 
     fn parallel(
@@ -530,9 +529,18 @@ fn number(value: &Expr, frame: &Frame) -> Number {
                 (BinOp::Add, Number::Index(a), Number::Index(b)) => Number::Index(a + b),
                 (BinOp::Sub, Number::Index(a), Number::Index(b)) => Number::Index(a - b),
                 (BinOp::Mul, Number::Index(a), Number::Index(b)) => Number::Index(a * b),
-                (BinOp::Min, a, b) => Number::Smaller(Box::new(a), Box::new(b)),
-                (BinOp::Max, a, b) => Number::Larger(Box::new(a), Box::new(b)),
-                _ => Number::Unknown,
+                (BinOp::Div, a, Number::Index(by)) if by.as_constant() == Some(1) => a,
+                (BinOp::Min, a, b) => Number::Of(*op, Box::new(a), Box::new(b)),
+                (_, Number::Unknown, _) | (_, _, Number::Unknown) => Number::Unknown,
+                (op, a, b) => Number::Of(*op, Box::new(a), Box::new(b)),
+            }
+        }
+        Expr::Select(condition, then, otherwise) => {
+            match [condition, then, otherwise].map(|part| number(part, frame)) {
+                [Number::Unknown, ..] => Number::Unknown,
+                [condition, then, otherwise] => {
+                    Number::Chosen(Box::new(condition), Box::new(then), Box::new(otherwise))
+                }
             }
         }
         _ => Number::Unknown,

@@ -13,6 +13,7 @@ struct argument {
   size_t size; /* of the scalar, or of one cell */
   enum passing passing;
   bool part;
+MIRRORED
 };
 
 static inline SOMETIMES struct argument scalar(const void *value, size_t size) {
@@ -40,6 +41,7 @@ struct block {
   device_memory memory;
 };
 
+ROW_TYPES
 /* What kernels tell the host: where the least iteration failed, and scalars. `state`: the launch in which one did, and its site. */
 struct mailbox {
   int32_t lock, unused;
@@ -73,6 +75,7 @@ struct device {
   int32_t launch;
   bool pending; /* a kernel ran since the mailbox was looked at */
 COPIED
+MIRRORS
 };
 
 /* Notes that a call failed, for a reason that is not in the program. */
@@ -88,6 +91,7 @@ static int driver_take(struct driver *driver, size_t bytes, device_memory *memor
 static void driver_give(struct driver *driver, device_memory memory);
 static int driver_send(struct driver *driver, device_memory memory, size_t at, const void *from, size_t bytes);
 static int driver_receive(struct driver *driver, device_memory memory, size_t at, void *to, size_t bytes);
+static device_memory driver_part(device_memory memory, int64_t from, size_t cell);
 static void *driver_address(device_memory memory);
 /* Calls may come from several threads, one after the other. */
 static int driver_enter(struct driver *driver);
@@ -363,7 +367,7 @@ static SOMETIMES int hand_over(struct NAME_ctx *ctx, const void *cells) {
 
 static int no_memory(struct NAME_ctx *ctx, size_t bytes) {
   char text[96];
-  snprintf(text, sizeof text, "not enough memory on the device for an array of %zu bytes", bytes);
+  snprintf(text, sizeof text, "not enough memory on the device for %zu bytes", bytes);
   trouble(ctx, text, driver_message(&ctx->device->driver));
   ctx->failure.site = NO_DEVICE_MEMORY;
   return 1;
@@ -419,7 +423,9 @@ static int launch(
     }
     device_memory memory = 0;
     int64_t from = 0;
+PREPARE_ROWS
     if (prepare(ctx, &arguments[i], &memory, &from) != 0) return 1;
+    if (arguments[i].part) memory = driver_part(memory, from, arguments[i].size);
     add_argument(&start, &memory, sizeof memory);
     if (arguments[i].part) add_argument(&start, &from, sizeof from);
   }
@@ -432,6 +438,7 @@ static int launch(
   return 0;
 }
 
+FORGET_ROWS
 /* The end of a call: arguments and results are the caller's. Where no kernel can fail, it does not wait for those that are on
  * their way. */
 static int end_call(struct NAME_ctx *ctx) {
@@ -451,5 +458,6 @@ static int end_call(struct NAME_ctx *ctx) {
   }
   device->count = count;
   note_kernels(device);
+END_OF_ROWS
   return failed;
 }

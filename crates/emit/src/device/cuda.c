@@ -31,6 +31,7 @@ struct driver {
   CUresult (*send)(device_memory, const void *, size_t);
   CUresult (*receive)(void *, device_memory, size_t);
   CUresult (*fill)(device_memory, unsigned, size_t, void *);
+  CUresult (*copy)(device_memory, device_memory, size_t);
   CUresult (*start)(
       CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
   CUresult (*create_event)(CUevent *, unsigned);

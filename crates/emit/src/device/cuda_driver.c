@@ -43,6 +43,7 @@ static int driver_load(struct NAME_ctx *ctx, struct driver *driver) {
     {"cuMemcpyHtoD_v2", &driver->send},
     {"cuMemcpyDtoH_v2", &driver->receive},
     {"cuMemsetD32Async", &driver->fill},
+    {"cuMemcpyDtoD_v2", &driver->copy},
     {"cuLaunchKernel", &driver->start},
     {"cuEventCreate", &driver->create_event},
     {"cuEventRecord", &driver->record_event},
@@ -238,6 +239,11 @@ static void stay_busy(struct driver *driver) {
   enum { CELLS = 64 << 20 };
   if (driver->before == 0 && driver->take(&driver->before, 4 * (size_t)CELLS) != 0) driver->before = 0;
   if (driver->before != 0) driver->fill(driver->before, 0, CELLS, NULL);
+}
+
+/* Cells of a block from one on. */
+static device_memory driver_part(device_memory memory, int64_t from, size_t cell) {
+  return memory + (device_memory)from * cell;
 }
 
 static int driver_launch(struct driver *driver, int kernel, int64_t items, int64_t of_group, struct start *start, int record) {

@@ -96,10 +96,6 @@ impl Emitter<'_> {
             name: number.to_string(),
             value: Some(CExpr::name("GROUP")),
         });
-        if self.unit.kernels_fail {
-            let over = CExpr::call("has_failed_before", [CExpr::name("box"), CExpr::name("launch")]);
-            out.push(CStmt::when(over, vec![CStmt::Return(None)]));
-        }
         for (name, ty, size) in &group.locals {
             self.local(name, *ty, size, out);
         }

@@ -72,6 +72,11 @@ static void stay_busy(struct driver *driver) {
   if (driver->before != NULL) cudaMemsetAsync(driver->before, 0, bytes, 0);
 }
 
+/* Cells of a block from one on. */
+static device_memory driver_part(device_memory memory, int64_t from, size_t cell) {
+  return memory + (size_t)from * cell;
+}
+
 static int driver_launch(struct driver *driver, int kernel, int64_t items, int64_t of_group, struct start *start, int record) {
   void *arguments[MOST_ARGUMENTS];
   for (int i = 0; i < start->count; i++) arguments[i] = start->values[i];

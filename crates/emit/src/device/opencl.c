@@ -42,6 +42,8 @@ struct driver {
   cl_int (*release_memory)(cl_mem);
   cl_int (*read)(cl_command_queue, cl_mem, cl_uint, size_t, size_t, void *, cl_uint, const void *, void *);
   cl_int (*write)(cl_command_queue, cl_mem, cl_uint, size_t, size_t, const void *, cl_uint, const void *, void *);
+  cl_int (*copy)(cl_command_queue, cl_mem, cl_mem, size_t, size_t, size_t, cl_uint, const void *, void *);
+  cl_int (*fill)(cl_command_queue, cl_mem, const void *, size_t, size_t, size_t, cl_uint, const void *, void *);
   cl_int (*finish)(cl_command_queue);
   cl_int (*wait_for_events)(cl_uint, const cl_event *);
   cl_int (*get_profile)(cl_event, cl_uint, size_t, void *, size_t *);

@@ -24,7 +24,8 @@ typedef unsigned long long uint64_t;
 #define LOCAL_CELLS
 #define WORK_ITEM ((int64_t)blockIdx.x * blockDim.x + threadIdx.x)
 #define GROUP ((int64_t)blockIdx.x)
-#define ITEM ((int32_t)threadIdx.x)
+#define ITEM ((int32_t)(threadIdx.x & 1023))
+#define PART(block, from) (block) /* the host has added it */
 #define MEET() __syncthreads()
 #define LIVING() ((void)0)
 #define MEET_ANY(dead) (__syncthreads_or((dead) || over) != 0)
@@ -69,6 +70,7 @@ typedef ulong uint64_t;
 #define WORK_ITEM ((int64_t)get_global_id(0))
 #define GROUP ((int64_t)get_group_id(0))
 #define ITEM ((int32_t)get_local_id(0))
+#define PART(block, from) ((block) + (from))
 #define MEET() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #define LIVING() \
   __local int somebody_is_dead; \

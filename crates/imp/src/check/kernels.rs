@@ -45,6 +45,17 @@ impl Checker<'_> {
             }
             Transfer::Fresh { buffer } => self.owned(buffer, "new"),
             Transfer::Fetch { buffer, .. } => self.buffer(buffer).map(|_| ()),
+            Transfer::Cell { column, index, .. } => {
+                self.index(index)?;
+                self.buffer(column)?;
+                match is_column(column) {
+                    true => Ok(()),
+                    false => self.fail(
+                        "IMP-23",
+                        format!("one cell of `{column}` is fetched, which is no column"),
+                    ),
+                }
+            }
             Transfer::Copied { buffer, count } => {
                 self.index(count)?;
                 self.buffer(buffer).map(|_| ())
@@ -64,9 +75,6 @@ fn has_inner_threads(stmt: &Stmt) -> bool {
 
 /// Why a statement cannot be a kernel's that has these buffers of its own.
 fn not_in_kernel(stmt: &Stmt, own: &BTreeSet<Name>) -> Option<String> {
-    if let Some(column) = Touched::of([stmt]).cells.keys().find(|name| is_column(name)) {
-        return Some(format!("uses `{column}`, which is the host's"));
-    }
     match stmt {
         Stmt::Alloc { buffer, size, .. } if size.as_constant().is_none() => {
             Some(format!("allocates `{buffer}`, of unknown size"))

@@ -22,7 +22,7 @@ impl Machine<'_> {
             AtomicStep::Load { .. } => Access::Read,
             AtomicStep::Store(_) | AtomicStep::Exchange { .. } | AtomicStep::Update(..) => Access::Write,
         };
-        self.visit(block, buffer, access)?;
+        self.visit((block, cell), buffer, access)?;
         let place = Place { block, cell };
         let before = match step {
             AtomicStep::Store(_) => None,
@@ -62,7 +62,7 @@ impl Machine<'_> {
         let wanted = self.expr(value, frame)?;
         let index = self.index(index, frame)?;
         let (block, cell) = self.locate(buffer, index, frame)?;
-        self.visit(block, buffer, Access::Read)?;
+        self.visit((block, cell), buffer, Access::Read)?;
         let place = Place { block, cell };
         self.traces.atomic_read(place, buffer)?;
         let found = self.written(place, buffer)?;

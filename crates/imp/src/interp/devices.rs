@@ -16,7 +16,10 @@ pub(super) enum Home {
 
 impl Machine<'_> {
     /// Notes that a cell of a block is used.
-    pub(super) fn visit(&mut self, block: usize, buffer: &Name, access: Access) -> Run<()> {
+    pub(super) fn visit(&mut self, (block, at): (usize, usize), buffer: &Name, access: Access) -> Run<()> {
+        if !self.in_kernel && self.lent.contains(&(block, at)) {
+            return Ok(());
+        }
         let Some(home) = self.homes.get_mut(block) else {
             return Ok(());
         };
@@ -46,6 +49,17 @@ impl Machine<'_> {
                         "`{buffer}` is attached with {size} cells and has {found}"
                     ))),
                 }
+            }
+            Transfer::Cell {
+                column,
+                index,
+                access: _,
+            } => {
+                let (view, index) = (self.view(column, frame)?, self.index(index, frame)?);
+                if let Ok(at) = usize::try_from(index) {
+                    self.lent.insert((view.block, at));
+                }
+                Ok(())
             }
             Transfer::Copied { buffer: _, count } => self.index(count, frame).map(|_| ()),
             Transfer::Fresh { buffer } => {

@@ -86,7 +86,8 @@ impl Generator {
         let name = self.fresh();
         let (level, around) = self.level_of_collective();
         let chunk = self.large_chunk();
-        let node = match self.rng.below(18) {
+        let node = match self.rng.below(20) {
+            18 | 19 => return self.map_of_triangles(array, element),
             12..17 => return self.map_of_loops(array, element),
             17 => return (self.large_rows(array, element), element.clone()),
             0 | 1 => {
@@ -98,7 +99,12 @@ impl Generator {
                 let (a, b) = (self.fresh(), self.fresh());
                 node!(own; format!("(let ({a}, {b}) = partition{level}{chunk} (\\{name} -> "), test, format!(") {array} in {a} ++ reverse {b})"))
             }
-            3..6 => {
+            // Few rows, long or short.
+            3 => {
+                let scan = self.large_scan(array, element, "");
+                node!(own; format!("(map (\\{name} -> "), scan, format!(") (iota (1 + length {array} % 3)))[0]"))
+            }
+            4 | 5 => {
                 return (
                     self.large_scan(array, element, &format!("{level}{chunk}")),
                     element.clone(),
@@ -163,6 +169,15 @@ impl Generator {
             _ => format!("scan (\\_ {i} -> {i}) {row}[0] {row}"),
         };
         let own = Ty::Unknown(Box::new(element.clone()));
+        if self.rng.chance(40) {
+            // As long as they were, and a long one by all threads.
+            let same = match self.rng.chance(50) {
+                true => format!("(sort {row})"),
+                false => row.clone(),
+            };
+            return node!(own; format!("flatten (map (\\{row} -> map (\\{x} -> if "), test,
+                  format!(" then {x} else {row}[length {row} - 1]) {same}) (unflatten {offsets} {array}))"));
+        }
         node!(own; format!("flatten (map (\\{row} -> if length {row} % 2 == 0 then filter (\\{x} -> "), test,
               format!(") {row} else {other}) (unflatten {offsets} {array}))"))
     }

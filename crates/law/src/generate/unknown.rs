@@ -201,7 +201,7 @@ impl Generator {
         if let (Ty::Scalar(scalar), 0 | 1) = (cell, self.rng.below(12)) {
             return self.nested_rows(&own, count, *scalar, depth);
         }
-        match self.rng.below(11) {
+        match self.rng.below(12) {
             0 | 1 => {
                 let (name, from) = (self.fresh(), self.element(0));
                 let body = self.with(&name, &from, |this| this.expr(&row, depth));
@@ -246,6 +246,7 @@ impl Generator {
                       self.expr(&Ty::array(count.clone(), from), depth), " ", one, " ", other, ")")
             }
             9 => self.grown_rows(&own, &row, count, depth),
+            10 => self.rows_of_reduced(&own, cell, count, depth),
             _ => match cell {
                 Ty::Scalar(ScalarType::I64) => {
                     let name = self.fresh();
@@ -260,6 +261,32 @@ impl Generator {
                 }
             },
         }
+    }
+
+    /// Rows whose elements depend on what their rows come to, as long as those.
+    fn rows_of_reduced(&mut self, own: &Ty, cell: &Ty, count: &Size, depth: usize) -> Node {
+        let scalar = match self.rng.chance(50) {
+            true => ScalarType::I64,
+            false => ScalarType::I32,
+        };
+        let (operator, start) = self.monoid(scalar);
+        let (row, x, all, k) = (self.fresh(), self.fresh(), self.fresh(), self.fresh());
+        let from = Ty::Scalar(scalar);
+        let body = self.with(&x, &from, |this| {
+            this.with(&all, &from, |this| {
+                this.with(&k, &I64, |this| this.expr(cell, depth.min(3)))
+            })
+        });
+        let rows = Ty::array(count.clone(), Ty::Unknown(Box::new(from)));
+        let given = self.expr(&rows, depth);
+        let numbers = self.expr(&Ty::array(count.clone(), I64), depth.min(2));
+        let same = match self.rng.below(3) {
+            0 => format!("reverse {row}"),
+            1 => format!("(scan {operator} {start} {row})"),
+            _ => row.clone(),
+        };
+        node!(own.clone(); format!("(map (\\{row} {k} -> let {all} = reduce {operator} {start} {row} in map (\\{x} -> "),
+              body, format!(") ({same})) "), given, " ", numbers, format!(" : {})", own.text()))
     }
 
     /// Rows that a loop makes longer: threads share them.

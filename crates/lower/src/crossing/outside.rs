@@ -48,6 +48,7 @@ fn crosser(program: &Program, groups: &mut Vec<Group>, span: Span) -> Crosser {
         twins: HashMap::new(),
         groups: std::mem::take(groups),
         given: Given::default(),
+        depth: 0,
         span,
     }
 }

@@ -64,6 +64,7 @@ impl Prover {
             || at_most(Index::constant(i64::MAX / 2))
             || index.free_vars().any(below)
             || self.facts.above(index).iter().any(below)
+            || self.is_in_memory(index)
     }
 
     /// What is known of a name whose value is no index.
@@ -167,7 +168,7 @@ impl Prover {
         }
     }
 
-    fn learn_remainder(&mut self, name: &Name, left: Option<Index>, right: Option<Index>) {
+    pub(super) fn learn_remainder(&mut self, name: &Name, left: Option<Index>, right: Option<Index>) {
         let Some(divisor) = right else { return };
         if !self.facts.is_nonneg(&(&divisor - &Poly::one())) {
             return;

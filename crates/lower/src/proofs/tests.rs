@@ -72,3 +72,27 @@ fn digits_of_a_joined_index_need_no_division() {
     simplify(&mut program.procs, &[]);
     assert!(program.to_string().contains("out[i*m + j]"), "{program}");
 }
+
+#[test]
+fn an_index_that_wraps_around_is_inside() {
+    let body = |block: &str| {
+        format!(
+            "buffer a: f32\n{block}\nfor i < n {{\nfor j < m {{\nlet at: i64 = ((i - 1i64) + n) % n\n\
+             check (at >= 0i64) & (at < n) {ELSE}\nout[at] = xs[at]\n}}\n}}\nfree a"
+        )
+    };
+    assert_eq!(left(&body("alloc a[9*n*m]")), (0, 0));
+    // Nothing says that n + n is an i64.
+    assert_eq!(left(&body("alloc a[9]")), (1, 0));
+    assert_eq!(left(&body("alloc a[m]")), (1, 0));
+}
+
+#[test]
+fn a_remainder_below_twice_the_divisor_is_a_choice() {
+    let body = "buffer a: f32\nalloc a[n]\nfor i < n {\nlet at: i64 = ((i + 1i64) + n) % n\nout[at] = xs[i]\n}\nfree a";
+    let text = format!("proc p(n: i64, xs: read f32, out: write f32) {{\n{body}\n}}");
+    let mut program = almach_imp::parse(&text).unwrap();
+    simplify(&mut program.procs, &[]);
+    let text = program.to_string();
+    assert!(!text.contains('%'), "{text}");
+}

@@ -559,3 +559,11 @@ pub(crate) fn coerce(from: &Data, to: &Data, value: Phrase) -> Phrase {
         false => Phrase::prim(Prim::Coerce, vec![], vec![from.clone(), to.clone()]).app(value),
     }
 }
+
+/// A place for values at a type, out of one for them at another with names for equal sizes.
+pub(crate) fn coerce_acc(from: &Data, to: &Data, place: Phrase) -> Phrase {
+    match from.equal(to) {
+        true => place,
+        false => Phrase::prim(Prim::CoerceAcc, vec![], vec![from.clone(), to.clone()]).app(place),
+    }
+}

@@ -1,10 +1,11 @@
 //! Operations on values with rows. Those that only rearrange rows are what they are for regular arrays, on the bounds; those
-//! whose function gives rows run in order and put them one behind the other (flattening, which makes them parallel, is a
-//! rewrite of Core).
+//! whose function gives rows as long as the ones it is given write them where these are ([`places`](mod@places)); others run in order and
+//! put rows one behind the other (flattening, which makes them parallel, is a rewrite of Core).
 
 mod folds;
 mod indexed;
 mod maps;
+mod places;
 mod views;
 
 use super::Translator;

@@ -22,6 +22,8 @@ pub(super) fn has_mechanism(prim: &Prim, datas: &[Data]) -> bool {
     match prim {
         // One pass at any level: no loop of Dpia can make a cell shorter.
         Prim::FilterI(..) | Prim::PartitionI(..) => true,
+        // Chunks of one worker go side by side.
+        Prim::ScanI(Level::Seq, _, Some(_), _) => datas.iter().all(is_flat),
         Prim::ScanI(level, _, Some(_), _)
         | Prim::ScanRowsI(level, _, Some(_))
         | Prim::ReduceChunksI(level, _)

@@ -21,15 +21,18 @@ mod filter;
 mod filter_groups;
 mod histogram;
 mod operators;
+mod packs;
 mod ranges;
 mod reduce;
 mod rows;
+mod runs;
 mod scan;
 mod scatter;
 
 pub(crate) use failing::failing_procs;
 
 use filter::Filter;
+use runs::Workers;
 use scan::Scan;
 
 use super::expressions::index_expr;
@@ -57,8 +60,12 @@ impl Generator<'_> {
             _ => false,
         };
         let in_order = self.parallel != Parallel::Outside || operator_fails;
-        let filters = matches!(instance.prim, Prim::FilterI(..) | Prim::PartitionI(..));
-        if in_order && !filters {
+        // A filter is one pass at any level, and a scan in chunks has a mechanism for one worker too.
+        let of_one = matches!(
+            instance.prim,
+            Prim::FilterI(..) | Prim::PartitionI(..) | Prim::ScanI(..)
+        );
+        if in_order && !of_one {
             return self.reference(instance, arguments);
         }
         let (Some(size), Some(data)) = (instance.nats.first(), instance.datas.first()) else {
@@ -70,7 +77,11 @@ impl Generator<'_> {
         };
         let cells = instance.nats.get(1).map(|nat| self.size(nat));
         match (&instance.prim, arguments, cells) {
-            (Prim::ScanI(_, kind, Some(chunk), output), [function, mapped @ .., start, array, out], _) => {
+            (
+                Prim::ScanI(level, kind, Some(chunk), output),
+                [function, mapped @ .., start, array, out],
+                _,
+            ) => {
                 let scan = Scan {
                     kind: *kind,
                     of: &of,
@@ -79,8 +90,15 @@ impl Generator<'_> {
                     array,
                     out,
                 };
-                self.chained_scan(*chunk, &scan, start)
+                match !in_order && stage2::for_threads(*level, &instance.datas) {
+                    true => self.chained_scan(*chunk, &scan, start),
+                    false if self.goes_beside(*chunk, &scan) => {
+                        self.scan_beside(*chunk, &scan, start, Workers::One)
+                    }
+                    false => self.reference(instance, arguments),
+                }
             }
+            (Prim::ScanI(..), ..) => self.reference(instance, arguments),
             (Prim::ScanRowsI(_, kind, Some(chunk)), [function, start, bounds, array, out], Some(rows)) => {
                 let scan = Scan {
                     kind: *kind,

@@ -118,6 +118,9 @@ impl Generator<'_> {
             (Prim::Append, [cell, count, body]) => self.append(cell, count, body),
             (Prim::For, [body]) => self.for_loop(instance, body),
             (Prim::ParFor(level), [acceptor, body]) => self.parfor(*level, instance, acceptor, body),
+            (Prim::ParRows(level), [bounds, acceptor, body]) => {
+                self.rows_in_places(*level, instance, bounds, acceptor, body)
+            }
             (Prim::If, [all]) => match pair(all).and_then(|(c, branches)| Some((c, pair(&branches)?))) {
                 Some((condition, (then, otherwise))) => self.branch(&condition, &then, &otherwise),
                 None => self.bug("a branch of something else"),

@@ -10,6 +10,7 @@
 //! This looks at a whole plan, once it is final, and knows nothing of how the passes came to it. What has no descriptor counts as
 //! its whole block, a view of arrays that have one as those; names that statements hand on count as one block where they may be one.
 
+mod uses;
 mod writes;
 
 use super::across::{Across, there_are_iterations};
@@ -24,6 +25,8 @@ use almach_core::typing::Env;
 use almach_core::{Atom, Exp, LoopForm, Size, SlicePart, Var};
 use almach_lmad::{Lmad, Verdict, disjoint};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
+use uses::Uses;
 use writes::{How, Write, writes};
 
 pub(super) fn overwrites(draft: &Draft<'_, '_>) -> Checked<()> {
@@ -33,12 +36,13 @@ pub(super) fn overwrites(draft: &Draft<'_, '_>) -> Checked<()> {
             written.entry(write.block.clone()).or_default().push(write);
         }
     }
-    let overwrites = Overwrites {
+    let mut overwrites = Overwrites {
         index: draft.index(),
         draft,
-        readers: readers(draft, &written),
+        readers: HashMap::new(),
         viewed: draft.viewed(),
     };
+    overwrites.readers = readers(&overwrites, &written);
     written
         .values()
         .flatten()
@@ -46,18 +50,22 @@ pub(super) fn overwrites(draft: &Draft<'_, '_>) -> Checked<()> {
 }
 
 /// A name of a block, and who reads from it.
-type Readers = Vec<(Var, Vec<Var>)>;
+type Readers = Vec<(Var, Rc<Uses>)>;
 
 /// Of each block that is written: the names that may be one with it, and who reads from those.
-fn readers(draft: &Draft<'_, '_>, written: &BTreeMap<Var, Vec<Write>>) -> HashMap<Var, Readers> {
-    let by_name = |block: &Var| {
-        let mut names: Vec<Var> = draft.may_be(block).into_iter().collect();
+fn readers(overwrites: &Overwrites<'_, '_>, written: &BTreeMap<Var, Vec<Write>>) -> HashMap<Var, Readers> {
+    let mut known: HashMap<Var, Rc<Uses>> = HashMap::new();
+    let mut by_name = |block: &Var| {
+        let mut names: Vec<Var> = overwrites.draft.may_be(block).into_iter().collect();
         names.sort();
-        let readers = names.into_iter().map(|name| {
-            let readers = draft.readers([&name]).into_iter().collect();
-            (name, readers)
-        });
-        readers.collect::<Readers>()
+        names
+            .into_iter()
+            .map(|name| {
+                let uses = known.entry(name.clone());
+                let uses = uses.or_insert_with(|| Rc::new(overwrites.uses_of(&name)));
+                (name, Rc::clone(uses))
+            })
+            .collect::<Readers>()
     };
     let blocks = written.keys();
     blocks.map(|block| (block.clone(), by_name(block))).collect()
@@ -84,22 +92,50 @@ struct Use {
 impl<'p> Overwrites<'_, 'p> {
     fn leaves_all_alone(&self, write: &Write) -> Checked<()> {
         let loops = self.draft.loops_around(write.body);
-        for (name, readers) in self.readers.get(&write.block).into_iter().flatten() {
+        let (start, end) = self.repeated(write);
+        for (name, uses) in self.readers.get(&write.block).into_iter().flatten() {
             let mut may_meet = None;
-            for var in readers {
-                let bound = self.made(var, name);
-                let uses = self.index.uses.get(var).into_iter().flatten().copied();
-                for at in uses.filter(|at| self.concerns(write, var, bound, *at)) {
-                    let found = self.reads(var, name, bound, at);
-                    let may_meet =
-                        *may_meet.get_or_insert_with(|| self.draft.may_meet(&write.block, name, &loops));
-                    if may_meet && !self.leaves_alone(write, &found) {
-                        return Err(self.broken(write, var, at));
-                    }
+            for found in uses.between(start, end) {
+                if !self.concerns(write, &found.var, found.bound, found.at) {
+                    continue;
+                }
+                let read = self.reads(&found.var, name, found.bound, found.at);
+                let may_meet =
+                    *may_meet.get_or_insert_with(|| self.draft.may_meet(&write.block, name, &loops));
+                if may_meet && !self.leaves_alone(write, &read) {
+                    return Err(self.broken(write, &found.var, found.at));
                 }
             }
         }
         Ok(())
+    }
+
+    /// All uses of arrays that are in a block of that name.
+    fn uses_of(&self, name: &Var) -> Uses {
+        let mut all = Vec::new();
+        for var in self.draft.readers([name]) {
+            let bound = self.made(&var, name);
+            let moments = self.index.uses.get(&var).into_iter().flatten();
+            all.extend(moments.map(|at| uses::Found {
+                bound,
+                at: *at,
+                var: var.clone(),
+            }));
+        }
+        Uses::new(all)
+    }
+
+    /// When a write may take place: while it is made, or while the outermost statement runs that makes it several times.
+    fn repeated(&self, write: &Write) -> (Moment, Moment) {
+        let bodies = self.index.around(write.body).into_iter();
+        let again = bodies.filter_map(|body| {
+            let info = self.index.bodies.get(body.0)?;
+            let is_repeated = matches!(info.kind, BodyKind::Loop | BodyKind::Lambda);
+            self.index.stmts.get(info.around.filter(|_| is_repeated)?)
+        });
+        again.fold((write.start, write.end), |(start, end), info| {
+            (start.min(info.start), end.max(info.end))
+        })
     }
 
     fn broken(&self, write: &Write, var: &Var, at: Moment) -> Broken {

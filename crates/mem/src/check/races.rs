@@ -10,23 +10,54 @@
 use super::across::Across;
 use super::{Broken, Checked, Rule};
 use crate::draft::Draft;
-use crate::index::{BodyInfo, BodyKind, Index, StmtInfo, count};
+use crate::index::{BodyInfo, BodyKind, Index, Moment, StmtInfo, count};
 use crate::introduce::same_cells;
 use crate::ir::{Home, Memory, Storage, key};
 use almach_core::{Atom, Exp, Op, Size, Stmt, Var};
 use almach_lmad::Lmad;
 use almach_prim::{Level, Prim};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 /// Whether no two iterations of a `map` meet.
 pub(super) fn races(draft: &Draft<'_, '_>) -> Checked<()> {
     let index = draft.index();
+    let mut readers = Readers::default();
     for info in &index.stmts {
         if let Some(operation) = Operation::of(draft, info) {
-            operation.check()?;
+            operation.check(&mut readers)?;
         }
     }
     Ok(())
+}
+
+/// Of each block that is asked for: the uses of all that reads from it, in order, so that an operation looks only at its own.
+#[derive(Default)]
+struct Readers(HashMap<Var, Vec<(Moment, Var)>>);
+
+impl Readers {
+    /// Who is used between two moments.
+    fn between(
+        &mut self,
+        draft: &Draft<'_, '_>,
+        block: &Var,
+        (first, last): (Moment, Moment),
+    ) -> BTreeSet<Var> {
+        let all = self.0.entry(block.clone()).or_insert_with(|| {
+            let uses = &draft.index().uses;
+            let readers = draft.readers([block]).into_iter();
+            let mut all: Vec<(Moment, Var)> = readers
+                .flat_map(|var| {
+                    let moments = uses.get(&var).into_iter().flatten();
+                    moments.map(|at| (*at, var.clone())).collect::<Vec<_>>()
+                })
+                .collect();
+            all.sort();
+            all
+        });
+        let start = all.partition_point(|(at, _)| *at < first);
+        let found = all.iter().skip(start).take_while(|(at, _)| *at <= last);
+        found.map(|(_, var)| var.clone()).collect()
+    }
 }
 
 /// Whether this rule looks at the iterations of a statement.
@@ -86,11 +117,11 @@ impl<'a, 'p> Operation<'a, 'p> {
         })
     }
 
-    fn check(&self) -> Checked<()> {
+    fn check(&self, readers: &mut Readers) -> Checked<()> {
         let elements = self.elements();
         let writes: Vec<Access> = self.elements().into_iter().chain(self.inside()).collect();
         let written: BTreeSet<&Var> = writes.iter().map(|access| &access.block).collect();
-        let reads = self.reads(&written);
+        let reads = self.reads(&written, readers);
         let is_in_order = self.op.annotation.level == Some(Level::Seq);
         for write in &writes {
             // Two elements of the result have different cells (MEM-09).
@@ -195,7 +226,7 @@ impl<'a, 'p> Operation<'a, 'p> {
         !control && !number.is_some_and(|stmt| self.memory.is_derived(*stmt))
     }
 
-    fn reads(&self, written: &BTreeSet<&Var>) -> Vec<Access> {
+    fn reads(&self, written: &BTreeSet<&Var>, readers: &mut Readers) -> Vec<Access> {
         let mut out = Vec::new();
         for argument in &self.op.args {
             for storage in self.memory.of(argument) {
@@ -209,7 +240,7 @@ impl<'a, 'p> Operation<'a, 'p> {
             }
         }
         for block in written {
-            for var in self.memory.readers([*block]) {
+            for var in readers.between(self.memory, block, (self.info.start, self.body.end)) {
                 out.extend(self.reads_of(&var, block));
             }
         }

@@ -179,6 +179,8 @@ impl Run<'_> {
         }
         let vars = std::mem::take(&mut self.vars);
         let labels = std::mem::take(&mut self.labels);
+        let now = self.around.now;
+        self.around.frames.push((labels, now));
         self.bind_context(&function.context, sizes);
         // Types of parameters may mention other parameters.
         for (param, item) in function.params.iter().zip(&args) {
@@ -193,6 +195,7 @@ impl Run<'_> {
         // What an entry is called with is its caller's.
         if self.depth == 1 {
             self.account = super::Account::default();
+            self.around.arguments = self.heap.len();
         }
         let (sizes, values) = self.body(&function.body)?;
         let mut results = Vec::new();
@@ -201,7 +204,9 @@ impl Run<'_> {
             results.push(self.result(item, ty, &mut left)?);
         }
         self.vars = vars;
-        self.labels = labels;
+        if let Some((labels, now)) = self.around.frames.pop() {
+            (self.labels, self.around.now) = (labels, now);
+        }
         self.depth -= 1;
         Ok((sizes, results))
     }
@@ -241,10 +246,8 @@ impl Run<'_> {
                 Bound::Block(block) => Some(block),
                 Bound::Integer(_) => None,
             });
-            for block in blocks.filter(|block| *block >= before) {
-                let cells = self.heap.get(block).map_or(0, |block| block.cells.len());
+            for _ in blocks.filter(|block| *block >= before) {
                 self.account.allocations = self.account.allocations.saturating_sub(1);
-                self.account.cells = self.account.cells.saturating_sub(cells as u64);
             }
         }
         Ok(())

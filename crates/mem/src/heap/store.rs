@@ -17,7 +17,7 @@ impl Run<'_> {
             return Err(Stop::Budget);
         }
         self.account.allocations += 1;
-        self.account.cells += cells as u64;
+        self.holds_more(element, cells)?;
         self.heap.push(Block {
             name: block.to_string(),
             element,
@@ -365,8 +365,8 @@ impl Run<'_> {
         let array = self.leaf_value(&leaf, lanes)?;
         let written = self.write_stored(&to, &array, &HashSet::new())?;
         // What is in no block is computed where it goes.
-        if matches!(leaf, Stored::Placed(_)) {
-            self.account.copied += written;
+        if let (Stored::Placed(_), Stored::Placed(to)) = (&leaf, &to) {
+            self.account.copied += self.bytes_in(to.block, written);
         }
         Ok(to)
     }

@@ -14,7 +14,7 @@
 //! The row is only looked at by one reduction, through maps and filters whose functions do not depend on it: then a piece of the row is
 //! as good as the row. What the function does behind the reduction is done once, with the sum of the pieces.
 
-use super::{OverRows, Sharer, at_row};
+use super::{Gives, OverRows, Sharer, at_row};
 use crate::operator::Operator;
 use crate::write::int;
 use almach_base::Span;
@@ -39,6 +39,9 @@ pub(super) struct Cut {
 impl Sharer<'_> {
     /// How the rows can be cut; none where the function looks at them in another way.
     pub(super) fn in_pieces(&self, over: &OverRows<'_>) -> Option<Cut> {
+        if over.gives == Gives::Row {
+            return None;
+        }
         let function = over.function;
         let [length] = function.context.as_slice() else {
             return None;

@@ -2,8 +2,10 @@
 //!
 //! Statements without loops collect until a loop needs what they give; then they are one map on lanes. Masks are variables like others.
 
+mod arrays;
+
 use super::Group;
-use crate::write::at_level;
+use crate::write::{Definitions, at_level};
 use crate::{Chooser, cost};
 use almach_base::{Name, Span};
 use almach_core::build::{enter_params, op as plain_op};
@@ -14,6 +16,8 @@ use almach_core::{Atom, Body, Exp, Lambda, Loop, LoopForm, Param, Pattern, Resul
 use almach_prim::{Level, Prim};
 use almach_value::{BinOp, Scalar, ScalarType, identity};
 use std::collections::{HashMap, HashSet};
+
+pub(super) use arrays::Work;
 
 /// Scalar operations of the steps that are done before it is asked whether a lane goes on.
 const STEPS_WORK: u64 = 64;
@@ -37,6 +41,8 @@ pub(super) struct Lifting<'c> {
     used: HashSet<Var>,
     /// Some array with as many elements as there are lanes.
     some_lanes: Option<Atom>,
+    /// How the values of lanes were made.
+    definitions: Definitions,
 }
 
 /// A loop that goes on as long as a lane does.
@@ -57,10 +63,23 @@ impl<'c> Lifting<'c> {
         group: Group,
         span: Span,
     ) -> Lifting<'c> {
+        let rows: Vec<Atom> = rows.iter().map(|row| Atom::Var(row.var.clone())).collect();
+        Lifting::over(chooser, function, &rows, rows.first(), group, span)
+    }
+
+    /// The same, given the lanes of every parameter and some array with as many elements.
+    pub(super) fn over(
+        chooser: &'c mut Chooser,
+        function: &Lambda,
+        lanes: &[Atom],
+        some_lanes: Option<&Atom>,
+        group: Group,
+        span: Span,
+    ) -> Lifting<'c> {
         let (mut types, mut arrays) = (HashMap::new(), HashMap::new());
-        for (param, row) in function.params.iter().zip(rows) {
+        for (param, lanes) in function.params.iter().zip(lanes) {
             types.insert(param.var.clone(), param.ty.clone());
-            arrays.insert(param.var.clone(), Atom::Var(row.var.clone()));
+            arrays.insert(param.var.clone(), lanes.clone());
         }
         Lifting {
             chooser,
@@ -71,7 +90,8 @@ impl<'c> Lifting<'c> {
             pending: Vec::new(),
             kept: Vec::new(),
             used: Vars::of_lambda(function).used,
-            some_lanes: rows.first().map(|row| Atom::Var(row.var.clone())),
+            some_lanes: some_lanes.cloned(),
+            definitions: Definitions::new(),
         }
     }
 
@@ -114,6 +134,9 @@ impl<'c> Lifting<'c> {
     fn on_lanes(&mut self, pattern: Pattern, exp: Exp) {
         for value in &pattern.values {
             self.types.insert(value.var.clone(), value.ty.clone());
+        }
+        if let [value] = pattern.values.as_slice() {
+            self.definitions.insert(value.var.clone(), exp.clone());
         }
         let span = self.span;
         self.pending.push(Stmt { pattern, exp, span });

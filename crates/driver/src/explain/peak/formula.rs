@@ -3,7 +3,8 @@
 use almach_base::Name;
 use almach_imp::Index;
 use almach_nat::Ranges;
-use std::collections::HashMap;
+use almach_value::BinOp;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 
 /// Cells of one width, in memory of their own.
@@ -35,8 +36,10 @@ pub enum Reached {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Number {
     Index(Index),
-    Smaller(Box<Number>, Box<Number>),
-    Larger(Box<Number>, Box<Number>),
+    /// What an operation gives: `n / b`, `max(n - 2, 0)`.
+    Of(BinOp, Box<Number>, Box<Number>),
+    /// One of two, by a comparison.
+    Chosen(Box<Number>, Box<Number>, Box<Number>),
     /// Known only when the program runs.
     AtMost(Index),
     Unknown,
@@ -95,15 +98,24 @@ impl Sizes<'_> {
         match number {
             Number::Index(index) => self.index(index),
             Number::AtMost(index) => Some((self.index(index)?.0, Precision::Bound)),
-            Number::Smaller(a, b) => match (self.number(a), self.number(b)) {
+            Number::Of(BinOp::Min, a, b) => match (self.number(a), self.number(b)) {
                 (Some(a), Some(b)) => Some((a.0.min(b.0), worse(a.1, b.1))),
                 (Some(one), None) | (None, Some(one)) => Some((one.0, Precision::Bound)),
                 (None, None) => None,
             },
-            Number::Larger(a, b) => {
+            Number::Of(op, a, b) => {
                 let (a, b) = (self.number(a)?, self.number(b)?);
-                Some((a.0.max(b.0), worse(a.1, b.1)))
+                let precision = worse(a.1, b.1);
+                let grows = matches!(op, BinOp::Max | BinOp::Add);
+                // A bound of a number is one of what grows with it.
+                let is_of_use = precision == Precision::Exact || grows;
+                is_of_use.then_some((applied(*op, a.0, b.0)?, precision))
             }
+            Number::Chosen(condition, then, otherwise) => match self.number(condition)? {
+                (0, Precision::Exact) => self.number(otherwise),
+                (_, Precision::Exact) => self.number(then),
+                (_, Precision::Bound) => None,
+            },
             Number::Unknown => None,
         }
     }
@@ -147,6 +159,44 @@ impl Sizes<'_> {
                 false => Precision::Bound,
             },
         })
+    }
+}
+
+/// Comparisons give 0 or 1; none where the program would fail, or a number does not fit.
+fn applied(op: BinOp, a: i64, b: i64) -> Option<i64> {
+    match op {
+        BinOp::Add => a.checked_add(b),
+        BinOp::Sub => a.checked_sub(b),
+        BinOp::Mul => a.checked_mul(b),
+        BinOp::Div => a.checked_div(b),
+        BinOp::Rem => a.checked_rem(b),
+        BinOp::Min => Some(a.min(b)),
+        BinOp::Max => Some(a.max(b)),
+        BinOp::Eq => Some(i64::from(a == b)),
+        BinOp::Ne => Some(i64::from(a != b)),
+        BinOp::Lt => Some(i64::from(a < b)),
+        BinOp::Le => Some(i64::from(a <= b)),
+        BinOp::Gt => Some(i64::from(a > b)),
+        BinOp::Ge => Some(i64::from(a >= b)),
+        _ => None,
+    }
+}
+
+impl Number {
+    /// As a polynomial, where it is one for sizes that are not negative: `max(n*m, 0)` is `n*m` then.
+    fn as_polynomial(&self) -> Option<&Index> {
+        match self {
+            Number::Index(index) => Some(index),
+            Number::Of(BinOp::Max, a, b) => {
+                let (a, b) = (a.as_polynomial()?, b.as_polynomial()?);
+                let known = Ranges::naturals();
+                match known.is_nonneg(&(a - b)) {
+                    true => Some(a),
+                    false => known.is_nonneg(&(b - a)).then_some(b),
+                }
+            }
+            Number::Of(..) | Number::Chosen(..) | Number::AtMost(_) | Number::Unknown => None,
+        }
     }
 }
 
@@ -210,7 +260,11 @@ pub(super) struct Shown<'a> {
 
 impl Shown<'_> {
     fn index(&self, index: &Index) -> Index {
-        index.substitute(|name| self.names.get(name).map(|shown| Index::var(shown.clone())))
+        index.substitute(|name| {
+            let computed = self.numbers.get(name).and_then(Number::as_polynomial);
+            let named = || self.names.get(name).map(|shown| Index::var(shown.clone()));
+            computed.map(|index| self.index(index)).or_else(named)
+        })
     }
 
     fn together(&self, together: &Together, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -262,24 +316,73 @@ impl Shown<'_> {
         }
     }
 
-    /// The numbers that are no sizes of arguments, in the order of their names.
-    fn others(&self) -> Vec<&Name> {
-        let mut found = Vec::new();
-        numbers_of(self.most, &mut found);
-
-        found.retain(|name| self.numbers.contains_key(*name));
-        found.sort();
-        found.dedup();
+    /// The numbers that are no sizes of arguments, in the order of their names, and those that they are made of.
+    fn others(&self) -> BTreeSet<&Name> {
+        let mut open = Vec::new();
+        numbers_of(self.most, &mut open);
+        let (mut seen, mut found) = (HashSet::new(), BTreeSet::new());
+        while let Some(name) = open.pop() {
+            let Some(number) = self.numbers.get(name).filter(|_| seen.insert(name)) else {
+                continue;
+            };
+            number.names(&mut open);
+            if number.as_polynomial().is_none() {
+                found.insert(name);
+            }
+        }
         found
     }
 
     fn number(&self, number: &Number) -> String {
+        if let Some(index) = number.as_polynomial() {
+            return self.index(index).to_string();
+        }
         match number {
             Number::Index(index) => self.index(index).to_string(),
-            Number::Smaller(a, b) => format!("min({}, {})", self.number(a), self.number(b)),
-            Number::Larger(a, b) => format!("max({}, {})", self.number(a), self.number(b)),
+            Number::Of(BinOp::Min, a, b) => format!("min({}, {})", self.number(a), self.number(b)),
+            Number::Of(BinOp::Max, a, b) => format!("max({}, {})", self.number(a), self.number(b)),
+            Number::Of(op, a, b) => format!("{} {} {}", self.operand(a), op.name(), self.operand(b)),
+            Number::Chosen(condition, then, otherwise) => format!(
+                "{} where {}, else {}",
+                self.number(then),
+                self.number(condition),
+                self.number(otherwise)
+            ),
             Number::AtMost(index) => format!("at most {}", self.index(index)),
             Number::Unknown => "known only when it runs".to_owned(),
+        }
+    }
+
+    /// A number as part of a larger text.
+    fn operand(&self, number: &Number) -> String {
+        let text = self.number(number);
+        match text.contains(' ') {
+            true => format!("({text})"),
+            false => text,
+        }
+    }
+}
+
+impl Number {
+    /// The names in it.
+    fn names<'a>(&'a self, found: &mut Vec<&'a Name>) {
+        match self {
+            Number::Index(index) | Number::AtMost(index) => found.extend(index.free_vars()),
+            Number::Of(_, a, b) => [a, b].into_iter().for_each(|part| part.names(found)),
+            Number::Chosen(a, b, c) => [a, b, c].into_iter().for_each(|part| part.names(found)),
+            Number::Unknown => {}
+        }
+    }
+}
+
+impl Together {
+    /// How many cells there are of all blocks, also those of iterations, and how many iterations.
+    pub(super) fn for_each_size(&mut self, change: &dyn Fn(&mut Index)) {
+        self.blocks.iter_mut().for_each(|block| change(&mut block.cells));
+        for (count, most) in &mut self.parallel {
+            change(count);
+            most.iter_mut()
+                .for_each(|together| together.for_each_size(change));
         }
     }
 }

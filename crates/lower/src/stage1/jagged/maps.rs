@@ -1,12 +1,14 @@
 //! `map` with a function that gives rows: each is put behind those before it.
 
+use super::places::Places;
 use crate::error::{Lowering, bug};
+use crate::stage1::bodies::coerce_acc;
 use crate::stage1::layout::{Layout, Packed};
 use crate::stage1::operations::function;
 use crate::stage1::pack::Growing;
 use crate::stage1::{Dest, Translator};
 use almach_core::{Atom, Body, Dim, Exp, Lambda, Op, Pattern, Type, Var};
-use almach_dpia::{Data, Nat, Phrase, Prim, build};
+use almach_dpia::{Data, Nat, Phrase, build};
 
 impl Translator<'_> {
     /// Each row is computed and put behind those before it.
@@ -15,6 +17,9 @@ impl Translator<'_> {
         let (size, arrays) = self.arrays(&op.args)?;
         almach_core::build::enter_pattern(&mut self.env, pattern, exp);
         let layouts = self.element_layouts(pattern)?;
+        if let Some(places) = Places::of(lambda, &arrays, &layouts) {
+            return self.rows_in_places(op, (&size, &arrays), &places, pattern);
+        }
         let mut outs = Vec::new();
         for (value, layout) in pattern.values.iter().zip(&layouts) {
             let data = Data::array(size.clone(), layout.data());
@@ -111,16 +116,13 @@ impl Translator<'_> {
                 Some(ty) => this.data(&ty)?,
                 None => to.clone(),
             };
-            let room = match from.equal(&to) {
-                true => room,
-                false => Phrase::prim(Prim::CoerceAcc, vec![], vec![from, to]).app(room),
-            };
+            let room = coerce_acc(&from, &to, room);
             this.body_into(&lambda.body, Dest::Each(vec![room]))
         })
     }
 
     /// The type of what a body gives, before its statements are done.
-    fn bound_type(&self, body: &Body, atom: &Atom) -> Option<Type> {
+    pub(super) fn bound_type(&self, body: &Body, atom: &Atom) -> Option<Type> {
         let bound = body.stmts.iter().flat_map(|stmt| &stmt.pattern.values);
         match bound
             .into_iter()

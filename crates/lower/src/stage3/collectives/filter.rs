@@ -44,7 +44,7 @@ impl Filter<'_> {
     }
 
     /// Elements of scalars that are written as they are: so cheap that no branch is worth it.
-    fn is_plain(&self) -> bool {
+    pub(super) fn is_plain(&self) -> bool {
         self.mapped.is_none() && crate::stage2::is_flat(&self.of.data)
     }
 }
@@ -64,10 +64,7 @@ impl Generator<'_> {
         let cell = self.cell(filter.out)?;
         let contents = self.room_for_all(&cell, filter);
         let kept = self.counter("k");
-        let i = self.fresh("i");
-        self.counted(i.clone(), of.size.clone(), LoopMode::Seq, |this| {
-            this.sort_out_one(filter, &contents, &kept, &Index::var(i.clone()), &Index::var(i))
-        })?;
+        self.sort_out_from(filter, &contents, &kept, &Index::zero(), &of.size)?;
         let kept = self.frozen(kept);
         for (name, size) in cell.sizes.iter().zip([kept.clone(), &of.size - &kept]) {
             let (name, value) = (name.clone(), index_expr(size));
@@ -201,12 +198,31 @@ impl Generator<'_> {
     /// Asks for every element of a chunk and sorts them into the parts; gives the number that goes to the first one.
     fn sort_out(&mut self, filter: &Filter<'_>, parts: &[Phrase], chunk: &Share) -> Lowering<Index> {
         let kept = self.counter("k");
-        let j = self.fresh("j");
-        self.counted(j.clone(), chunk.length.clone(), LoopMode::Seq, |this| {
-            let j = Index::var(j);
-            this.sort_out_one(filter, parts, &kept, &(&chunk.start + &j), &j)
-        })?;
+        self.sort_out_from(filter, parts, &kept, &chunk.start, &chunk.length)?;
         Ok(self.frozen(kept))
+    }
+
+    /// Sorts out so many elements from one on.
+    fn sort_out_from(
+        &mut self,
+        filter: &Filter<'_>,
+        parts: &[Phrase],
+        kept: &Name,
+        start: &Index,
+        count: &Index,
+    ) -> Lowering<()> {
+        let mut done = Index::zero();
+        if let (Some(packs), [part]) = (self.packs(filter, parts), parts) {
+            let groups = self.div(count, &packs.lanes());
+            let groups = self.named("groups", groups);
+            self.packed(filter, &packs, part, kept, (start, &groups))?;
+            done = packs.lanes() * groups;
+        }
+        let j = self.fresh("j");
+        self.counted(j.clone(), count - &done, LoopMode::Seq, |this| {
+            let j = &done + &Index::var(j);
+            this.sort_out_one(filter, parts, kept, &(start + &j), &j)
+        })
     }
 
     /// Puts the element at `at`, before which `done` others have been sorted out, where it belongs.
@@ -271,7 +287,7 @@ impl Generator<'_> {
         name
     }
 
-    fn count(&mut self, counter: &Name, more: Expr) {
+    pub(super) fn count(&mut self, counter: &Name, more: Expr) {
         self.emit(Stmt::Assign {
             name: counter.clone(),
             value: Expr::binary(BinOp::Add, Expr::Var(counter.clone()), more),

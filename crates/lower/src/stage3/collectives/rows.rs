@@ -190,13 +190,13 @@ impl Generator<'_> {
         Ok((self.natural("begin", begin), self.natural("end", end)))
     }
 
-    fn least(&mut self, stem: &str, left: &Index, right: &Index) -> Index {
+    pub(super) fn least(&mut self, stem: &str, left: &Index, right: &Index) -> Index {
         let least = Expr::binary(BinOp::Min, index_expr(left.clone()), index_expr(right.clone()));
         self.natural(stem, least)
     }
 
     /// A number that is not negative, under a name.
-    fn natural(&mut self, stem: &str, value: Expr) -> Index {
+    pub(crate) fn natural(&mut self, stem: &str, value: Expr) -> Index {
         let name = self.fresh(stem);
         self.ranges.set(name.clone(), Range::natural());
         self.emit(Stmt::Let {

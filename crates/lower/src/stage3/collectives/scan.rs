@@ -16,6 +16,7 @@
 
 use super::super::expressions::index_expr;
 use super::super::{Binding, Generator};
+use super::runs::Workers;
 use super::{Elements, Kept, Share};
 use crate::error::Lowering;
 use almach_dpia::{Data, Phrase, ScanKind};
@@ -37,12 +38,17 @@ pub(super) struct Scan<'p> {
 pub(super) enum Alone {
     /// To their place.
     InPlace,
-    /// To memory of the chunk's own, since their place takes something else, or not all of it.
-    Aside(Phrase),
+    /// To memory of the worker's own, since their place takes something else, or not all of it: from the element at `from` on.
+    Aside { room: Phrase, from: Index },
+    /// There too, but what is completed there is copied to its place.
+    Then { room: Phrase, from: Index },
 }
 
 impl Generator<'_> {
     pub(super) fn chained_scan(&mut self, chunk: Chunk, scan: &Scan<'_>, start: &Phrase) -> Lowering<()> {
+        if self.goes_beside(chunk, scan) {
+            return self.scan_beside(chunk, scan, start, Workers::Several);
+        }
         let of = scan.of;
         let chunking = self.chunked(&of.size, Index::constant(chunk.get().into()));
         let first = self.computed_once("start", &of.data, |this, path| this.read(start, path))?;
@@ -88,7 +94,10 @@ impl Generator<'_> {
             Kept::All => Ok(Alone::InPlace),
             Kept::Part => {
                 let room = Data::array(elements, scan.of.data.clone());
-                Ok(Alone::Aside(self.variable("alone", &room)))
+                Ok(Alone::Aside {
+                    room: self.variable("alone", &room),
+                    from: start.clone(),
+                })
             }
         }
     }
@@ -96,7 +105,7 @@ impl Generator<'_> {
     pub(super) fn end_alone(&mut self, alone: &Alone) -> Lowering<()> {
         match alone {
             Alone::InPlace => Ok(()),
-            Alone::Aside(room) => self.end_variable(room),
+            Alone::Aside { room, .. } | Alone::Then { room, .. } => self.end_variable(room),
         }
     }
 
@@ -149,7 +158,7 @@ impl Generator<'_> {
     ) -> Lowering<()> {
         let of = scan.of;
         let put = |this: &mut Self, at: &Index| {
-            let (place, at) = alone.place(scan, chunk, at);
+            let (place, at) = alone.place(scan, at);
             this.put(of, place, &at, total)
         };
         let element = self.element(of, scan.array, &chunk.start)?;
@@ -174,21 +183,27 @@ impl Generator<'_> {
             ScanKind::Inclusive => Index::zero(),
             // The first result is what comes before; there is nothing to add it to.
             ScanKind::Exclusive => {
-                self.put_result(scan, &chunk.start, before)?;
+                match alone {
+                    Alone::Then { .. } => {
+                        let (place, at) = alone.place(scan, &chunk.start);
+                        self.put(of, place, &at, before)?;
+                    }
+                    Alone::InPlace | Alone::Aside { .. } => self.put_result(scan, &chunk.start, before)?,
+                }
                 Index::one()
             }
         };
         let j = self.fresh("j");
         self.counted(j.clone(), &chunk.length - &skipped, LoopMode::Seq, |this| {
             let at = &chunk.start + &skipped + Index::var(j);
-            let (from, from_at) = alone.place(scan, chunk, &at);
+            let (from, from_at) = alone.place(scan, &at);
             let local = this.written(of, from, &from_at)?;
             match alone {
-                Alone::InPlace => {
-                    let place = this.place_of(scan.out, &at);
+                Alone::InPlace | Alone::Then { .. } => {
+                    let place = this.place_of(from, &from_at);
                     this.run(scan.function, [before, &local, &place])
                 }
-                Alone::Aside(_) => {
+                Alone::Aside { .. } => {
                     let all = this.variable("all", &of.data);
                     this.run(scan.function, [before, &local, &all])?;
                     this.put_result(scan, &at, &all)
@@ -200,10 +215,10 @@ impl Generator<'_> {
 
 impl Alone {
     /// Where the result of a chunk alone at that place of the whole array is.
-    fn place<'p>(&'p self, scan: &'p Scan<'_>, chunk: &Share, at: &Index) -> (&'p Phrase, Index) {
+    pub(super) fn place<'p>(&'p self, scan: &'p Scan<'_>, at: &Index) -> (&'p Phrase, Index) {
         match self {
             Alone::InPlace => (scan.out, at.clone()),
-            Alone::Aside(room) => (room, at - &chunk.start),
+            Alone::Aside { room, from } | Alone::Then { room, from } => (room, at - from),
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::stage3::acceptors::Only;
 use crate::stage3::expressions::index_expr;
 use crate::stage3::{Binding, Generator, Parallel, Step};
 use almach_base::Name;
-use almach_dpia::{Instance, Phrase};
+use almach_dpia::{Instance, Nat, Phrase, Prim, build};
 use almach_imp::{Expr, Index, LoopMode, Site, Stmt, Touched, Width};
 use almach_nat::Range;
 use almach_prim::Level;
@@ -100,6 +100,55 @@ impl Generator<'_> {
         let place = Binding::Alias(Rc::new(acceptor.clone()), here);
         self.bindings.insert(out.clone(), place);
         self.at_level(level, index.clone(), count, |this| this.command(inner))
+    }
+
+    /// The place of each iteration is the part of the acceptor that its bounds cut out.
+    pub(super) fn rows_in_places(
+        &mut self,
+        level: Level,
+        instance: &Instance,
+        bounds: &Phrase,
+        acceptor: &Phrase,
+        body: &Phrase,
+    ) -> Lowering<()> {
+        let (Phrase::Lam(index, _, inner), [size, all], [element]) = (
+            body.unmarked(),
+            instance.nats.as_slice(),
+            instance.datas.as_slice(),
+        ) else {
+            return self.bug("a loop over rows without a body");
+        };
+        let Phrase::TypeLam(length, _, inner) = inner.unmarked() else {
+            return self.bug("a loop over rows without a length");
+        };
+        let Phrase::Lam(out, _, inner) = inner.unmarked() else {
+            return self.bug("a loop over rows without a place for them");
+        };
+        let count = self.size(size);
+        self.bindings
+            .insert(index.clone(), Binding::Scalar(Expr::Var(index.clone())));
+        self.at_level(level, index.clone(), count, |this| {
+            let here = Step::At(Index::var(index.clone()));
+            let begin = this.read(bounds, vec![here.clone(), Step::Field(0)])?;
+            let begin = this.natural("begin", begin);
+            let end = this.read(bounds, vec![here, Step::Field(1)])?;
+            let end = this.natural("end", end);
+            let many = this.natural("length", index_expr(&end - &begin));
+            this.nats.insert(length.clone(), many);
+            let room = Phrase::prim(
+                Prim::SliceAcc,
+                vec![all.clone(), Nat::var(length.clone())],
+                vec![element.clone()],
+            )
+            .apply([
+                build::nat_value(begin),
+                build::literal(Scalar::I64(1)),
+                acceptor.clone(),
+            ]);
+            this.bindings
+                .insert(out.clone(), Binding::Alias(Rc::new(room), Vec::new()));
+            this.command(inner)
+        })
     }
 
     /// A loop at a level.
@@ -204,7 +253,7 @@ impl Generator<'_> {
                 );
             }
             (BinOp::Lt, Expr::Var(name), bound) if self.is_constant_i64(name) => {
-                if let Some(bound) = index_of(bound) {
+                if let Some(bound) = bound.as_index() {
                     let lower = self.ranges.range(name).lower.clone();
                     let upper = Some(bound - Index::one());
                     self.ranges.set(name.clone(), Range { lower, upper });
@@ -222,15 +271,6 @@ impl Generator<'_> {
     }
 }
 
-fn index_of(expr: &Expr) -> Option<Index> {
-    match expr {
-        Expr::Index(index) => Some(index.clone()),
-        Expr::Const(Scalar::I64(value)) => Some(Index::constant(*value)),
-        Expr::Var(name) => Some(Index::var(name.clone())),
-        _ => None,
-    }
-}
-
 /// The one value of an index for which statements do more than to compute scalars of their own.
 fn kept_iteration(index: &Name, stmts: &[Stmt]) -> Option<Index> {
     let touched = Touched::of(stmts);
@@ -243,8 +283,8 @@ fn kept_iteration(index: &Name, stmts: &[Stmt]) -> Option<Index> {
                 condition: Expr::Binary(BinOp::Eq, left, right),
                 otherwise,
                 ..
-            } if otherwise.is_empty() && index_of(left)?.as_var() == Some(index) => {
-                let at = index_of(right)?;
+            } if otherwise.is_empty() && left.as_index()?.as_var() == Some(index) => {
+                let at = right.as_index()?;
                 let inside = at
                     .free_vars()
                     .any(|name| name == index || touched.bound.contains_key(name));

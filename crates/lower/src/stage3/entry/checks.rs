@@ -34,7 +34,7 @@ impl Wrapper<'_> {
                     index: index.clone(),
                     width: Width::W64,
                     count: count.clone(),
-                    mode: LoopMode::Seq,
+                    mode: LoopMode::Par,
                     body: vec![check(Expr::Load(place.name.clone(), Index::var(index)))],
                 }
             }
@@ -72,7 +72,7 @@ impl Wrapper<'_> {
                 index: i,
                 width: Width::W64,
                 count: offsets.rows.clone(),
-                mode: LoopMode::Seq,
+                mode: LoopMode::Par,
                 body: vec![check(rises)],
             });
         }
