@@ -177,7 +177,8 @@ pub struct RunOptions {
 #[derive(Args, Debug)]
 pub struct BuildOptions {
     pub file: PathBuf,
-    /// Where to write: NAME.h, NAME.c and NAME.so; exported names start with NAME
+    /// Where to write: NAME.h, NAME.c and NAME.so; exported names start with NAME. NAME.cu with --backend cuda: NAME.h and
+    /// NAME.cu, host and kernels in one source for nvcc
     #[arg(short, long)]
     pub output: PathBuf,
     /// What it is built for
@@ -343,6 +344,8 @@ pub enum Stage {
     C,
     /// The C header
     H,
+    /// With --backend cuda, host and kernels in one source for nvcc, which has the same header
+    Cu,
 }
 
 #[derive(Args, Debug)]

@@ -25,6 +25,8 @@ mod barriers;
 mod memory;
 mod sharing;
 
+pub(crate) use memory::LOCAL_BYTES;
+
 use crate::fills;
 use crate::fresh::Fresh;
 use crate::inline::{count as count_of, with_own_names};

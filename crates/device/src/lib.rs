@@ -37,6 +37,7 @@ mod grids;
 mod groups;
 mod inline;
 mod inside;
+mod local;
 mod rounds;
 mod rows;
 mod split;
@@ -204,6 +205,10 @@ fn columns(procs: &[Proc]) -> HashMap<&Name, BTreeMap<Name, Access>> {
 /// Decides what runs where. Kernels may call these C functions.
 pub fn place(imp: &Checked, entries: &[Entry], functions: &HashSet<Name>) -> Result<Placed, Vec<Diagnostic>> {
     let program = imp.program();
+    let too_large = local::too_large(&program.procs);
+    if !too_large.is_empty() {
+        return Err(too_large);
+    }
     let groups = Groups::of(program.procs.iter());
     let control = control(&program.procs, &groups);
     let taken: HashSet<&Name> = program.procs.iter().map(|proc| &proc.name).collect();

@@ -4,14 +4,14 @@ use almach_base::{Diagnostic, SourceMap, compiler_bug};
 use almach_core::check::{CheckFailure, Checked, check};
 use almach_core::{Entry, Program};
 use almach_device::Placed;
-use almach_emit::{CSource, Export, KernelCode, Options, emit_c};
+use almach_emit::{CSource, Export, KernelCode, Options, emit_c, emit_nvcc};
 use almach_lower::lower;
 use almach_mem::{Annotated, passes};
 use almach_rewrite::{Log, pipelines, run_to_fixed_point};
 use almach_strategy::effects::settle_effects;
 use almach_strategy::{Chosen, choose_with};
 
-pub use almach_emit::{Accounting, Target};
+pub use almach_emit::{Accounting, Form, Target};
 pub use almach_lower::Lowered;
 pub use almach_rewrite::Pass;
 pub use almach_rewrite::pipelines::{ALL as PASSES, STANDARD, Without};
@@ -216,6 +216,7 @@ pub struct Emission<'a> {
     pub accounting: Accounting,
     /// What the user has written for kernels.
     pub kernel_text: &'a str,
+    pub form: Form,
 }
 
 impl<'a> Emission<'a> {
@@ -225,6 +226,7 @@ impl<'a> Emission<'a> {
             target,
             accounting: Accounting::Off,
             kernel_text: "",
+            form: Form::C,
         }
     }
 }
@@ -255,7 +257,11 @@ pub fn c_source_with(
         kernel_code: KernelCode::new(wanted.kernel_text, &lowered.foreign),
     };
     let placed = placed(lowered, wanted.target, wanted.kernel_text)?;
-    emit_c(&placed.imp, sources, &options).map_err(|diagnostic| vec![*diagnostic])
+    let emitted = match wanted.form {
+        Form::C => emit_c(&placed.imp, sources, &options),
+        Form::Nvcc => emit_nvcc(&placed.imp, sources, &options),
+    };
+    emitted.map_err(|diagnostic| vec![*diagnostic])
 }
 
 /// Imp as a back end prints it: with kernels where that has a device, and with what was decided.

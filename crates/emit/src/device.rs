@@ -25,11 +25,11 @@ use crate::kernel_rows::{self, Columns};
 use crate::names::Scope;
 use crate::procedure::{Emitter, Known, Region, Repeated, Role};
 use crate::tree::{CBinary, CExpr, CFunction, CParam, CStmt, CType, CUnary, Linkage, scalar_c_name};
-use crate::{Target, print};
+use crate::{Form, Target, nvcc, print};
 use almach_base::{Diagnostic, Name};
 use almach_imp::{Access, Expr, Index, LoopMode, Proc, Stmt, Touched, Width, is_column};
 use almach_value::{ScalarType, UnOp};
-pub use failures::behind_failures;
+pub use failures::{behind_failures, kernels_fail};
 use group::group;
 use std::collections::{HashMap, HashSet};
 pub use transfers::passing;
@@ -557,7 +557,10 @@ impl Before {
 }
 
 const BLOCKS: &str = include_str!("device/blocks.c");
-const PRELUDE: &str = include_str!("device/prelude.cl");
+const CACHE: &str = include_str!("device/cache.c");
+/// Arrays on the device between calls.
+pub const ARRAYS: &str = include_str!("device/arrays.c");
+pub const PRELUDE: &str = include_str!("device/prelude.cl");
 const OPENCL: [&str; 2] = [
     include_str!("device/opencl.c"),
     include_str!("device/opencl_driver.c"),
@@ -565,6 +568,11 @@ const OPENCL: [&str; 2] = [
 const CUDA: [&str; 2] = [
     include_str!("device/cuda.c"),
     include_str!("device/cuda_driver.c"),
+];
+
+const NVCC: [&str; 2] = [
+    include_str!("device/nvcc.c"),
+    include_str!("device/nvcc_driver.c"),
 ];
 
 /// Work-items of a group where nothing says how many.
@@ -583,6 +591,11 @@ impl Kernels {
 
     pub fn is_empty(&self) -> bool {
         self.functions.is_empty()
+    }
+
+    /// Whether there are functions of the user's in kernels.
+    pub fn has_foreign(&self) -> bool {
+        self.foreign.is_some()
     }
 
     fn counts_copies(&self) -> bool {
@@ -607,33 +620,54 @@ impl Kernels {
         parts.join("\n")
     }
 
-    /// The host's side: the driver, blocks, and the source of the kernels as lines of text.
-    pub fn runtime(&self, target: Target, values: usize) -> String {
-        let [types, driver] = match target {
-            Target::Cuda => CUDA,
-            Target::C | Target::OpenMp | Target::OpenCl => OPENCL,
-        };
-        let lines: String = self
-            .source(values)
+    /// The kernels for the device's compiler, as lines of text, or for nvcc, as they are.
+    fn sources(&self, form: Form, values: usize) -> String {
+        let source = self.source(values);
+        if form == Form::Nvcc {
+            let functions: String = self
+                .functions
+                .iter()
+                .map(|function| format!("  (const void *)kernels::{},\n", function.name))
+                .collect();
+            let kernels = nvcc::kernels(&source);
+            return format!("{kernels}static const void *const kernel_functions[] = {{\n{functions}}};\n\n");
+        }
+        let lines: String = source
             .lines()
             .map(|line| format!("  {},\n", print::string_literal(&format!("{line}\n"))))
             .collect();
+        format!("/* The kernels. */\nstatic const char *const kernel_source[] = {{\n{lines}}};\n\n")
+    }
+
+    /// The host's side: the driver, blocks, and the kernels.
+    pub fn runtime(&self, target: Target, form: Form, values: usize, kernels_fail: bool) -> String {
+        let [types, driver] = match (form, target) {
+            (Form::Nvcc, _) => NVCC,
+            (Form::C, Target::Cuda) => CUDA,
+            (Form::C, Target::C | Target::OpenMp | Target::OpenCl) => OPENCL,
+        };
+        let cache = match form {
+            Form::Nvcc => "",
+            Form::C => CACHE,
+        };
         let names: String = self
             .functions
             .iter()
             .map(|function| format!("  {},\n", print::string_literal(&function.name)))
             .collect();
         let sources = format!(
-            "/* The kernels. */\nstatic const char *const kernel_source[] = {{\n{lines}}};\n\n\
-             static const char *const kernel_names[] = {{\n{names}}};\n\n"
+            "{}static const char *const kernel_names[] = {{\n{names}}};\n\n",
+            self.sources(form, values)
         );
         let columns = match self.columns.count() {
             0 => String::new(),
             columns => format!(", COLUMNS = {columns}"),
         };
         let constants = format!(
-            "enum {{ KERNELS = {}, GROUP = {GROUP}{columns} }};\n\n",
-            self.functions.len()
+            "/* KERNELS_REPORT: whether the host looks after each call at what kernels have to say. */\n\
+             enum {{ KERNELS = {}, GROUP = {GROUP}, KERNELS_REPORT = {}{columns} }};\n\n",
+            self.functions.len(),
+            u8::from(kernels_fail || self.counts_copies())
         );
         let wanted = WANTED_DEVICE;
         let [counter, field, collect, forget] = match self.counts_copies() {
@@ -655,6 +689,7 @@ impl Kernels {
             &blocks,
             "\n",
             &sources,
+            cache,
             driver,
             KERNEL_TIME,
         ]
@@ -664,8 +699,9 @@ impl Kernels {
 
 const KERNEL_TIME: &str = r#"
 int NAME_kernel_time(struct NAME_ctx *ctx, int number, const char **name, double *seconds, double *least, int64_t *count) {
-  if (ctx->device == NULL || number < 0 || number >= KERNELS + 2) return 1;
-  *name = number < KERNELS ? kernel_names[number] : number == KERNELS ? "to the device" : "from the device";
+  static const char *const others[] = {"to the device", "from the device", "all kernels of a call"};
+  if (ctx->device == NULL || number < 0 || number >= MEASURED) return 1;
+  *name = number < KERNELS ? kernel_names[number] : others[number - KERNELS];
   *seconds = ctx->device->times[number].seconds;
   *least = ctx->device->times[number].least;
   *count = ctx->device->times[number].count;

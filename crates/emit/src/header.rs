@@ -30,6 +30,14 @@ pub fn header(name: &str, target: Target, exports: &[Exported], foreign: &str) -
         .replace("GUARD", &guard)
         .replace("MACRO", &macro_name)
         .replace("VERSION_TEXT", env!("CARGO_PKG_VERSION"))
+        .replace(
+            "STDDEF\n",
+            if target.has_device() {
+                "#include <stddef.h>\n"
+            } else {
+                ""
+            },
+        )
         .replace("DEVICE\n", if target.has_device() { SET_DEVICE } else { "" })
         .replace("NAME", name);
     out.push_str(foreign);
@@ -124,6 +132,7 @@ const TEMPLATE: &str = r#"/* Made by Almach VERSION_TEXT. */
 #define GUARD
 
 #include <stdbool.h>
+STDDEF
 #include <stdint.h>
 
 #define MACRO_ALMACH_VERSION "VERSION_TEXT"
@@ -169,13 +178,37 @@ void NAME_trim(struct NAME_ctx *ctx);
 
 const SET_DEVICE: &str = r"
 /* Which device kernels run on: its number, or a part of its name. NULL: what the environment variable ALMACH_DEVICE says, else the first
- * GPU. */
+ * GPU. Arrays on the device that was used before must have been given back. */
 void NAME_set_device(struct NAME_ctx *ctx, const char *device);
 
-/* Measures from now on how long kernels take, and transfers; a call then waits for each of its kernels. */
-void NAME_time_kernels(struct NAME_ctx *ctx, bool timed);
+/* Arrays on the device. They have addresses as arrays of the host have, and calls take them wherever they take elements, but their
+ * elements are on the device: the host does not look at them there. NAME_release gives one back, with its context.
+ *
+ * A new one, of so many elements, each of so many bytes, with anything in them. NULL where it cannot be had: NAME_error says why. */
+void *NAME_new_array(struct NAME_ctx *ctx, int64_t count, size_t size);
 
-/* What was measured of one kernel, by its number from 0, the last two being transfers to and from the device: its name, the seconds of
- * all of its launches and of the fastest, and how many. Not 0 where there is no such number. */
+/* One whose elements are memory that other code has on the device (see NAME_device_memory), and keeps there until the array is given
+ * back. Behind the elements there must be 64 bytes that nobody else uses. */
+void *NAME_borrow_array(struct NAME_ctx *ctx, void *memory, int64_t count, size_t size);
+
+/* Copies from the host to some elements of an array, and back. 0, or not where it failed. */
+int NAME_write_array(struct NAME_ctx *ctx, void *elements, const void *from, size_t bytes);
+int NAME_read_array(struct NAME_ctx *ctx, const void *elements, void *to, size_t bytes);
+
+/* Whether results of many elements stay on the device, as such arrays, from now on. Calls then wait for the device only for scalars, and
+ * where something in a kernel can fail; NAME_wait waits until all is done. 0, or not where something failed meanwhile. */
+void NAME_keep_results(struct NAME_ctx *ctx, bool kept);
+int NAME_wait(struct NAME_ctx *ctx);
+
+/* Where an array is for other code on the device: an address of CUDA's (in the primary context; calls use the default stream), or a cl_mem. NULL
+ * where it is not there. */
+void *NAME_device_memory(struct NAME_ctx *ctx, const void *array);
+
+/* Measures from now on how long kernels take, and transfers. 0, or not where the device cannot. */
+int NAME_time_kernels(struct NAME_ctx *ctx, bool timed);
+
+/* What was measured of one kernel, by its number from 0: its name, the seconds of all of its launches and of the fastest, and how many. The
+ * last three numbers are transfers to the device, transfers from it, and calls from the start of their first kernel to the end of their
+ * last. Not 0 where there is no such number. */
 int NAME_kernel_time(struct NAME_ctx *ctx, int number, const char **name, double *seconds, double *least, int64_t *count);
 ";

@@ -315,7 +315,8 @@ static inline void *shrink(void *cells, int64_t count, size_t cell) {
   const size_t before = whole->bytes, front = (size_t)((char *)cells - (char *)whole->memory);
   const size_t bytes = front + ((size_t)count * cell + BLOCK_HEAD - 1) / BLOCK_HEAD * BLOCK_HEAD;
   whole->count = count;
-  char *const memory = bytes < before / 4 ? realloc(whole->memory, bytes) : NULL;
+  char *memory = NULL;
+  if (bytes < before / 4) memory = realloc(whole->memory, bytes);
   if (memory == NULL) return cells;
   struct head *const smaller = (struct head *)(void *)(memory + front - BLOCK_HEAD);
   smaller->bytes = bytes;

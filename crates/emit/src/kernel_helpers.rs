@@ -143,9 +143,9 @@ fn one_instruction(op: BinOp, ty: ScalarType) -> Option<&'static str> {
 /// word around one is used. Another work-item may be faster: then once more.
 fn step(name: &str, ty: ScalarType, after: &str) -> String {
     let c = cell_type(ty);
-    let (word, compare) = match ty.bytes() {
-        8 => ("uint64_t", "COMPARE_64"),
-        _ => ("uint32_t", "COMPARE_32"),
+    let (word, peek, compare) = match ty.bytes() {
+        8 => ("uint64_t", "PEEK_64", "COMPARE_64"),
+        _ => ("uint32_t", "PEEK_32", "COMPARE_32"),
     };
     let head = format!("FUNCTION {c} {name}(volatile GLOBAL {c} *cell, {c} value) {{\n");
     let (place, before, whole) = match ty {
@@ -179,7 +179,7 @@ fn step(name: &str, ty: ScalarType, after: &str) -> String {
     };
     format!(
         "{head}{place}  volatile GLOBAL {word} *const word = (volatile GLOBAL {word} *){address};\n  \
-         {word} old, seen = *word;\n  {c} before;\n  do {{\n    old = seen;\n    before = {before};\n    const {c} after = {after};\n    \
+         {word} old, seen = {peek}(word);\n  {c} before;\n  do {{\n    old = seen;\n    before = {before};\n    const {c} after = {after};\n    \
          seen = {compare}(word, old, {whole});\n  }} while (seen != old);\n  return before;\n}}\n"
     )
 }

@@ -1,9 +1,9 @@
 //! Columns of stores in kernels: memory of the device with a cell for every row, which goes there and comes back by rows (`device/rows.c`).
 
-use crate::Target;
 use crate::procedure::Emitter;
 use crate::stores::StoreText;
 use crate::tree::CExpr;
+use crate::{Form, Target};
 use almach_base::{Diagnostic, Name};
 use almach_imp::{Access, Index, Stmt};
 use std::collections::BTreeSet;
@@ -78,6 +78,7 @@ pub fn filled(mut blocks: String, columns: &Columns) -> String {
 const ROWS: &str = include_str!("device/rows.c");
 const OPENCL_ROWS: &str = include_str!("device/opencl_rows.c");
 const CUDA_ROWS: &str = include_str!("device/cuda_rows.c");
+const NVCC_ROWS: &str = include_str!("device/nvcc_rows.c");
 
 /// Which columns kernels use, in the order of their numbers.
 #[derive(Default)]
@@ -101,15 +102,17 @@ impl Columns {
     pub fn text<'s>(
         &self,
         target: Target,
+        form: Form,
         stores: impl Iterator<Item = &'s StoreText> + Clone,
     ) -> Option<String> {
-        let parts = match target {
-            Target::Cuda => CUDA_ROWS,
-            Target::C | Target::OpenMp | Target::OpenCl => OPENCL_ROWS,
+        let growth = match (form, target) {
+            (Form::Nvcc, _) => NVCC_ROWS,
+            (Form::C, Target::Cuda) => CUDA_ROWS,
+            (Form::C, Target::C | Target::OpenMp | Target::OpenCl) => OPENCL_ROWS,
         };
         let row = |column: &Name| stores.clone().find_map(|store| store.place_in_memory(column));
         let rows: String = self.0.iter().filter_map(row).collect();
-        (self.count() > 0).then(|| [parts, &ROWS.replace("TABLE", &rows)].concat())
+        (self.count() > 0).then(|| [growth, &ROWS.replace("TABLE", &rows)].concat())
     }
 }
 

@@ -18,6 +18,7 @@ mod kernel_helpers;
 mod kernel_rows;
 mod loops;
 mod names;
+mod nvcc;
 mod outputs;
 mod packs;
 mod powers;
@@ -44,6 +45,7 @@ use crate::recursion::Resumed;
 use crate::runtime::Recursion;
 use crate::sites::Sites;
 use crate::tree::{CFunction, Linkage};
+use almach_base::codes::cli::BAD_OPTION;
 use almach_base::{Diagnostic, Name, SourceMap, Span, compiler_bug};
 use almach_imp::interface::Entry;
 use almach_imp::naturals::{Naturals, callers_first, calls};
@@ -74,6 +76,16 @@ impl Target {
             Target::OpenCl | Target::Cuda => true,
         }
     }
+}
+
+/// Which language the emitted source is in.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Form {
+    /// C11, which any C compiler builds.
+    #[default]
+    C,
+    /// C++ with the kernels in it, which nvcc builds: for [`Target::Cuda`].
+    Nvcc,
 }
 
 #[derive(Clone, Debug)]
@@ -184,10 +196,28 @@ fn holds_blocks(proc: &Proc) -> bool {
 
 /// Prints a program. Only what the exported procedures reach is printed.
 pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Result<CSource, Box<Diagnostic>> {
+    emit(checked, sources, options, Form::C)
+}
+
+/// Prints a program for nvcc.
+pub fn emit_nvcc(
+    checked: &Checked,
+    sources: &SourceMap,
+    options: &Options,
+) -> Result<CSource, Box<Diagnostic>> {
+    emit(checked, sources, options, Form::Nvcc)
+}
+
+fn emit(
+    checked: &Checked,
+    sources: &SourceMap,
+    options: &Options,
+    form: Form,
+) -> Result<CSource, Box<Diagnostic>> {
     let program = checked.program();
     let name = sanitise(&options.name);
     let mut scope = match options.target.has_device() {
-        true => Scope::file_with_kernels(),
+        true => Scope::file_with_kernels(form),
         false => Scope::file(),
     };
     let wanted = options.exports.iter().map(|export| &export.proc);
@@ -253,14 +283,19 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
     for one in printed.into_iter().flatten() {
         parts.add(one, &outside);
     }
+    if form == Form::Nvcc {
+        parts = for_nvcc(parts, &kernels)?;
+    }
     let header = header::header(&name, options.target, &exports, &foreign::prototypes(&declared));
     let runtime = runtime::Runtime {
         name: &name,
         target: options.target,
+        form,
         accounting: options.accounting,
         sites: sites.all(),
         sources,
-        allocates,
+        // Whoever uses the file may want arrays on the device.
+        allocates: allocates || options.target.has_device(),
         releases: bodies.iter().any(|proc| holds_blocks(proc)),
         recursion: match parts.frames.is_empty() {
             true => Recursion::Absent,
@@ -272,9 +307,10 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
             .any(|helper| matches!(helper, Helper::Pack(_) | Helper::CopyOut | Helper::CopiedOut)),
         stores: !unit.stores.is_empty(),
         kernels: (!kernels.is_empty()).then_some(&kernels),
+        kernels_fail: device::kernels_fail(&bodies),
     };
     let mut store_texts = stores::texts(&unit, &helpers, options.target);
-    let rows = kernels.columns.text(options.target, unit.stores.values());
+    let rows = kernels.columns.text(options.target, form, unit.stores.values());
     store_texts.extend(rows.map(|text| text.replace("NAME", &name)));
     let runtime_kernels = runtime.kernel_source();
     let source = source(&runtime, &store_texts, &helpers, &parts, &early, &exports);
@@ -293,6 +329,23 @@ pub fn emit_c(checked: &Checked, sources: &SourceMap, options: &Options) -> Resu
             sites: sites.into_all(),
         },
     })
+}
+
+/// The functions in C++; an error where they use what has no such form.
+fn for_nvcc(parts: Parts, kernels: &Kernels) -> Result<Parts, Box<Diagnostic>> {
+    let what = match (parts.frames.is_empty(), kernels.has_foreign()) {
+        (true, false) => {
+            let functions = parts.functions.into_iter().map(nvcc::function).collect();
+            return Ok(Parts { functions, ..parts });
+        }
+        (false, _) => "recursion on the host",
+        (_, true) => "functions of yours in kernels",
+    };
+    let message = format!("a program with {what} has no form for nvcc");
+    let help = "build the C of `--backend cuda`, which has the same interface: any C compiler will do";
+    Err(Box::new(
+        Diagnostic::error(BAD_OPTION, Span::NONE, message).help(help),
+    ))
 }
 
 fn exports(
@@ -433,6 +486,10 @@ fn source(
     let mut parts = vec![runtime.includes(), runtime.context()];
     parts.extend(runtime.device());
     parts.extend(runtime.memory());
+    parts.extend(runtime.arrays());
+    if runtime.form == Form::Nvcc {
+        parts.push(nvcc::ALLOCATE.to_owned());
+    }
     parts.extend(runtime.failure());
     parts.extend(runtime.stack());
     parts.extend(stores.iter().cloned());

@@ -27,7 +27,7 @@ use crate::{Accounting, Target};
 use almach_base::{Diagnostic, Name, SourceMap, Span, compiler_bug};
 use almach_imp::facts::Facts;
 use almach_imp::naturals::Naturals;
-use almach_imp::{Groups, Passing, Proc, Stmt, Writing};
+use almach_imp::{Access, Groups, Passing, Proc, Stmt, Transfer, Writing};
 use almach_value::{Scalar, ScalarType};
 use std::collections::{HashMap, HashSet};
 
@@ -298,7 +298,14 @@ impl<'a> Emitter<'a> {
         for param in &proc.params {
             self.param(param, proc, &mut params, &mut body, &mut results)?;
         }
-        let inner = self.block(&proc.body)?;
+        let (work, handed_over) = match settles {
+            true => without_handing_over(proc),
+            false => (proc.body.as_slice(), Vec::new()),
+        };
+        let mut inner = self.block(work)?;
+        for result in handed_over {
+            self.hand_over(result, &mut inner)?;
+        }
         let Some(region) = self.regions.pop() else {
             return Err(self.bug("the function's region is gone"));
         };
@@ -511,4 +518,27 @@ impl<'a> Emitter<'a> {
 fn settled() -> CExpr {
     let end = CExpr::call("end_call", [CExpr::name("ctx")]);
     CExpr::binary(crate::tree::CBinary::NotEqual, end, CExpr::literal("0"))
+}
+
+/// What an exported procedure does before its results are the caller's, and these results: at its end the host fetches them.
+fn without_handing_over(proc: &Proc) -> (&[Stmt], Vec<&Name>) {
+    let mut work = proc.body.as_slice();
+    let mut results = Vec::new();
+    while let [
+        rest @ ..,
+        Stmt::Transfer(Transfer::Fetch {
+            buffer,
+            access: Access::Read,
+        }),
+    ] = work
+        && proc
+            .params
+            .iter()
+            .any(|param| param.name == *buffer && param.passing == Passing::Owned)
+    {
+        results.push(buffer);
+        work = rest;
+    }
+    results.reverse();
+    (work, results)
 }

@@ -1,15 +1,15 @@
 //! What every emitted file has around its procedures: the context, failures, memory.
 
-use crate::device::Kernels;
+use crate::device::{ARRAYS, Kernels};
 use crate::print::string_literal;
 use crate::sites::FailureSite;
-use crate::{Accounting, Target};
+use crate::{Accounting, Form, Target, nvcc};
 use almach_base::SourceMap;
 use almach_value::ScalarType;
 use almach_value::failure::{RECURSION_BYTES, RECURSION_DEPTH};
 
 /// The functions of every header.
-pub const FUNCTIONS: [&str; 10] = [
+pub const FUNCTIONS: [&str; 20] = [
     "ctx",
     "new",
     "free",
@@ -20,11 +20,23 @@ pub const FUNCTIONS: [&str; 10] = [
     "size",
     "release",
     "trim",
+    // Of devices.
+    "set_device",
+    "new_array",
+    "borrow_array",
+    "write_array",
+    "read_array",
+    "device_memory",
+    "keep_results",
+    "wait",
+    "time_kernels",
+    "kernel_time",
 ];
 
 pub struct Runtime<'a> {
     pub name: &'a str,
     pub target: Target,
+    pub form: Form,
     pub accounting: Accounting,
     pub sites: &'a [FailureSite],
     pub sources: &'a SourceMap,
@@ -40,6 +52,8 @@ pub struct Runtime<'a> {
     /// Whether there are stores.
     pub stores: bool,
     pub kernels: Option<&'a Kernels>,
+    /// Whether something in a kernel can fail.
+    pub kernels_fail: bool,
 }
 
 /// Whether a file has procedures that wait for each other.
@@ -55,11 +69,17 @@ impl Runtime<'_> {
     }
 
     pub fn includes(&self) -> String {
+        if self.form == Form::Nvcc {
+            let text = self.fill(INCLUDES).replace("Compile with FLAGS", NVCC_FLAGS);
+            let text = text.replace("OMP\n", NVCC_INCLUDES).replace("SCHED\n", "");
+            let text = text.replace("VECTORS\n", "");
+            return [&text, nvcc::CONVERSIONS].concat();
+        }
         let (flags, omp) = match self.target {
             Target::C => ("-ffp-contract=off", ""),
             Target::OpenCl | Target::Cuda => (
                 "-ffp-contract=off -ldl",
-                "#include <dlfcn.h>\n#include <time.h>\n",
+                "#include <dirent.h>\n#include <dlfcn.h>\n#include <sys/stat.h>\n#include <time.h>\n#include <unistd.h>\n",
             ),
             Target::OpenMp => ("-ffp-contract=off -fopenmp", OPENMP_INCLUDES),
         };
@@ -130,10 +150,19 @@ impl Runtime<'_> {
             return None;
         }
         let runtime = match self.kernels {
-            Some(kernels) => kernels.runtime(self.target, self.values()),
+            Some(kernels) => kernels.runtime(self.target, self.form, self.values(), self.kernels_fail),
             None => [NO_KERNELS, NO_TIMES].concat(),
         };
         Some(self.fill(&[&runtime, SET_DEVICE].concat()))
+    }
+
+    /// Arrays that stay on the device between calls.
+    pub fn arrays(&self) -> Option<String> {
+        let arrays = match self.kernels {
+            Some(_) => [ARRAYS, TIME_KERNELS].concat(),
+            None => HOST_ARRAYS.to_owned(),
+        };
+        self.target.has_device().then(|| self.fill(&arrays))
     }
 
     /// How many bytes a site's message takes at most.
@@ -279,6 +308,10 @@ const OPENMP_INCLUDES: &str = r#"
 #endif
 "#;
 
+const NVCC_FLAGS: &str = "Compile with nvcc -std=c++20 -fmad=false -Xcompiler -ffp-contract=off";
+
+const NVCC_INCLUDES: &str = "#include <cuda_runtime.h>\n#include <initializer_list>\n#include <time.h>\n";
+
 const CONTEXT: &str = r"/* Where a call failed (0: it did not), and the values that the message mentions. */
 struct failure {
   int site;
@@ -421,7 +454,7 @@ const ALLOCATE: &str = r"/* A kept block with room for so many bytes, but not fo
 static struct head *reused(struct NAME_ctx *ctx, size_t bytes) {
   if (bytes < LARGE + PAGE || ctx->kept == NULL) return NULL;
   for (int i = 0; i < KEPT_BLOCKS && ctx->kept[i] != NULL; i++) {
-    struct head *const block = ctx->kept[i];
+    struct head *const block = (struct head *)ctx->kept[i];
     if (block->bytes < bytes || block->bytes / 2 > bytes) continue;
     for (; i + 1 < KEPT_BLOCKS; i++) ctx->kept[i] = ctx->kept[i + 1];
     ctx->kept[KEPT_BLOCKS - 1] = NULL;
@@ -465,7 +498,7 @@ GIVE
     free(block->memory);
     return;
   }
-  struct head *const oldest = ctx->kept[KEPT_BLOCKS - 1];
+  struct head *const oldest = (struct head *)ctx->kept[KEPT_BLOCKS - 1];
   if (oldest != NULL) free(oldest->memory);
   for (int i = KEPT_BLOCKS - 1; i > 0; i--) ctx->kept[i] = ctx->kept[i - 1];
   ctx->kept[0] = block;
@@ -697,7 +730,7 @@ const FLOAT_CASE: &str = r"    case 'f':
     case 'd': return float_text(to, size, type, raw);
 ";
 
-const DEVICE_FIELDS: &str = "  struct device *device; /* NULL before it is needed */\n  char device_name[128];\n  bool timed; /* whether kernels are */\n  char trouble[4608];\n";
+const DEVICE_FIELDS: &str = "  struct device *device; /* NULL before it is needed */\n  char device_name[128];\n  bool timed; /* whether kernels are */\n  bool keeps_results; /* on the device */\n  char trouble[4608];\n";
 
 const KNOW: &str = "  if (!know(ctx, (char *)block + BLOCK_HEAD, (size_t)count * cell)) {\n    free(block->memory);\n    return NULL;\n  }\n";
 
@@ -735,8 +768,59 @@ const SET_DEVICE: &str = r#"void NAME_set_device(struct NAME_ctx *ctx, const cha
   snprintf(ctx->device_name, sizeof ctx->device_name, "%s", device == NULL ? "" : device);
 }
 
-void NAME_time_kernels(struct NAME_ctx *ctx, bool timed) {
-  close_device(ctx);
+void NAME_keep_results(struct NAME_ctx *ctx, bool kept) {
+  ctx->keeps_results = kept;
+}
+"#;
+
+const TIME_KERNELS: &str = r#"
+int NAME_time_kernels(struct NAME_ctx *ctx, bool timed) {
+  ctx->failure.site = 0;
   ctx->timed = timed;
+  struct device *const device = ctx->device;
+  if (device == NULL) return 0;
+  if (open_device(ctx) != 0) return 1;
+  note_kernels(device);
+  memset(device->times, 0, sizeof device->times);
+  if (driver_measure(&device->driver, timed) == 0) return 0;
+  return trouble(ctx, "the device does not measure", driver_message(&device->driver));
+}
+"#;
+
+/// A program for a device that has no use for one: its arrays are on the host.
+const HOST_ARRAYS: &str = r#"void *NAME_new_array(struct NAME_ctx *ctx, int64_t count, size_t size) {
+  return allocate(ctx, count, size);
+}
+
+void *NAME_borrow_array(struct NAME_ctx *ctx, void *memory, int64_t count, size_t size) {
+  (void)memory;
+  return allocate(ctx, count, size);
+}
+
+int NAME_write_array(struct NAME_ctx *ctx, void *cells, const void *from, size_t bytes) {
+  (void)ctx;
+  if (bytes > 0) memcpy(cells, from, bytes);
+  return 0;
+}
+
+int NAME_read_array(struct NAME_ctx *ctx, const void *cells, void *to, size_t bytes) {
+  (void)ctx;
+  if (bytes > 0) memcpy(to, cells, bytes);
+  return 0;
+}
+
+void *NAME_device_memory(struct NAME_ctx *ctx, const void *array) {
+  (void)ctx, (void)array;
+  return NULL;
+}
+
+int NAME_wait(struct NAME_ctx *ctx) {
+  (void)ctx;
+  return 0;
+}
+
+int NAME_time_kernels(struct NAME_ctx *ctx, bool timed) {
+  ctx->timed = timed;
+  return 0;
 }
 "#;

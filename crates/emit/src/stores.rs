@@ -260,7 +260,7 @@ static inline void *cell_place(const struct store *store, int64_t row, uint64_t 
 ";
 
 const ACCESSOR: &str = "static inline TYPE *FUNCTION(const struct stores *stores, int64_t row) {
-  return cell_place(&stores->STORE, row, BEFORE, sizeof(TYPE));
+  return (TYPE *)cell_place(&stores->STORE, row, BEFORE, sizeof(TYPE));
 }
 ";
 

@@ -11,8 +11,10 @@ const KEPT: usize = 1500;
 
 /// `ALMACH_CACHE`, else the user's cache folder, else one under the temporary folder.
 pub fn folder() -> PathBuf {
+    // What is loaded is looked for elsewhere where its path is not absolute.
     std::env::var_os("ALMACH_CACHE")
-        .map(PathBuf::from)
+        .filter(|wanted| !wanted.is_empty())
+        .and_then(|wanted| std::path::absolute(wanted).ok())
         .unwrap_or_else(|| {
             use etcetera::BaseStrategy;
             etcetera::choose_base_strategy()

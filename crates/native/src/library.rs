@@ -1,7 +1,7 @@
 //! Calls into a loaded library, with scalars and flat buffers.
 
 use crate::raw::{Block, Loaded};
-use almach_base::codes::runtime::{DEVICE_FAILED, FOREIGN_FAILED};
+use almach_base::codes::runtime::{DEVICE_FAILED, FOREIGN_FAILED, OUT_OF_MEMORY};
 use almach_base::{Diagnostic, Name, Span, compiler_bug};
 use almach_emit::{Exported, Interface};
 use almach_imp::{Param, Passing};
@@ -207,12 +207,9 @@ impl Library {
         let (number, raw) = self
             .loaded
             .failure(|number| found(number).map_or(0, |site| site.types.len()));
-        let Some(failed) = found(number) else {
+        let Some(failed) = usize::try_from(number).ok().and_then(found) else {
             if let Some(trouble) = self.error_text() {
-                return Box::new(
-                    Diagnostic::error(DEVICE_FAILED, Span::NONE, trouble)
-                        .help("use another device (--device), or --backend openmp"),
-                );
+                return Box::new(device_failure(number, trouble));
             }
             return bug(format!(
                 "a compiled procedure failed at no known place ({number})"
@@ -233,6 +230,18 @@ impl Library {
         self.loaded
             .error_text()
             .map(|text| text.to_string_lossy().into_owned())
+    }
+}
+
+/// What `NAME_failure` gives where the device has not enough memory; -1 is any other reason that is not in the program.
+const NO_DEVICE_MEMORY: i32 = -2;
+
+fn device_failure(number: i32, trouble: String) -> Diagnostic {
+    match number {
+        NO_DEVICE_MEMORY => Diagnostic::error(OUT_OF_MEMORY, Span::NONE, trouble)
+            .help("smaller arrays, or fewer at a time, fit; --backend openmp has the memory of the host"),
+        _ => Diagnostic::error(DEVICE_FAILED, Span::NONE, trouble)
+            .help("use another device (--device), or --backend openmp"),
     }
 }
 

@@ -21,7 +21,7 @@ type Free = unsafe extern "C" fn(Context);
 type SetThreads = unsafe extern "C" fn(Context, c_int);
 type SetMaxDepth = unsafe extern "C" fn(Context, i64);
 type SetDevice = unsafe extern "C" fn(Context, *const c_char);
-type TimeKernels = unsafe extern "C" fn(Context, bool);
+type TimeKernels = unsafe extern "C" fn(Context, bool) -> c_int;
 type KernelTime =
     unsafe extern "C" fn(Context, c_int, *mut *const c_char, *mut f64, *mut f64, *mut i64) -> c_int;
 type ErrorText = unsafe extern "C" fn(Context) -> *const c_char;
@@ -126,7 +126,9 @@ impl Loaded {
     pub fn time_kernels(&mut self) {
         if let Some((start, _)) = self.times {
             // SAFETY: the context is alive.
-            unsafe { start(self.context, true) }
+            unsafe {
+                start(self.context, true);
+            }
         }
     }
 
@@ -200,12 +202,12 @@ impl Loaded {
     }
 
     /// The number of the site where the last call failed, and as many raw values as asked for.
-    pub fn failure(&mut self, values: impl FnOnce(usize) -> usize) -> (usize, Vec<u64>) {
+    pub fn failure(&mut self, values: impl FnOnce(usize) -> usize) -> (c_int, Vec<u64>) {
         let mut raw: *const u64 = ptr::null();
         // SAFETY: the context is alive; the pointer it gives is into it, to the values of the largest message.
         unsafe {
-            let site = usize::try_from((self.failure)(self.context, &mut raw)).unwrap_or(0);
-            let count = values(site);
+            let site = (self.failure)(self.context, &mut raw);
+            let count = values(usize::try_from(site).unwrap_or(0));
             (site, (0..count).map(|at| *raw.add(at)).collect())
         }
     }

@@ -11,7 +11,7 @@ use almach_base::Diagnostic;
 use almach_base::codes::cli as codes;
 use almach_core::check::Checked;
 use almach_core::{Entry, Program as Core};
-use almach_driver::back;
+use almach_driver::back::{self, Form, Target};
 use almach_native::{Toolchain, kernel_text};
 use std::path::{Path, PathBuf};
 
@@ -52,23 +52,38 @@ fn build(
                 .help("write `entry` instead of `def` in front of the definitions to export"),
         ]);
     }
+    let form = match options.output.extension().is_some_and(|ending| ending == "cu") {
+        true if target != Target::Cuda => {
+            let problem = complaint(codes::BAD_OPTION, "a source for nvcc is one of --backend cuda");
+            return Err(vec![problem.help("write `-o NAME.cu --backend cuda`")]);
+        }
+        true => Form::Nvcc,
+        false => Form::C,
+    };
     let rewritten = back::rewritten_without(core, options.passes.without())?;
     let strategy = back::chosen_without(rewritten, back::machine(target), options.passes.without())?;
     let entries: Vec<&Entry> = strategy.entries.iter().collect();
     let lowered = Checks::unless(options.unchecked).apply(back::lowered(&strategy, &entries)?)?;
-    let name = options
-        .output
-        .file_name()
-        .map_or("program".into(), |name| name.to_string_lossy());
+    let named = match form {
+        Form::C => options.output.file_name(),
+        Form::Nvcc => options.output.file_stem(),
+    };
+    let name = named.map_or("program".into(), |name| name.to_string_lossy());
     let one = |diagnostic: Diagnostic| vec![diagnostic];
     let linked = links::all(&options.file, &options.link).map_err(one)?;
     let wanted = back::Emission {
+        form,
         kernel_text: &kernel_text(&linked, target).map_err(|problem| vec![*problem])?,
         ..back::Emission::new(&name, target)
     };
     let source = back::c_source_with(&lowered, program.sources(), &wanted)?;
     let folder = options.output.parent().unwrap_or(Path::new(""));
     let header = folder.join(&source.header_name);
+    if form == Form::Nvcc {
+        files::write(&header, source.header.as_bytes()).map_err(one)?;
+        files::write(&options.output, source.source.as_bytes()).map_err(one)?;
+        return Ok(vec![header, options.output.clone()]);
+    }
     let c_file = options.output.with_extension("c");
     let library = options
         .output

@@ -1,15 +1,16 @@
 //! `almach emit --stage …`.
 
-use crate::failure::Outcome;
+use crate::failure::{Outcome, complaint};
 use crate::links;
 use crate::options::{EmitOptions, Stage};
 use crate::program::{Program, choose_entry};
 use crate::terminal::{self, Style};
 use almach_base::Diagnostic;
+use almach_base::codes::cli as codes;
 use almach_core::check::Checked;
 use almach_core::print::{Spans, program_to_string};
 use almach_core::{Entry, Program as Core};
-use almach_driver::back::{self, Target};
+use almach_driver::back::{self, Form, Target};
 use almach_driver::source::source_of;
 use almach_mem::annotated_to_string;
 use almach_native::kernel_text;
@@ -51,7 +52,16 @@ fn text(program: &Program, core: Checked<Core>, options: &EmitOptions) -> Result
         .file_stem()
         .map_or("program".into(), |stem| stem.to_string_lossy());
     let linked = links::all(&options.file, &options.link).map_err(|problem| vec![problem])?;
+    let form = match options.stage {
+        Stage::Cu if target != Target::Cuda => {
+            let problem = complaint(codes::BAD_OPTION, "the source for nvcc is one of --backend cuda");
+            return Err(vec![problem.help("write `--stage cu --backend cuda`")]);
+        }
+        Stage::Cu => Form::Nvcc,
+        _ => Form::C,
+    };
     let wanted = back::Emission {
+        form,
         kernel_text: &kernel_text(&linked, target).map_err(|problem| vec![*problem])?,
         ..back::Emission::new(&name, target)
     };
@@ -65,7 +75,7 @@ fn text(program: &Program, core: Checked<Core>, options: &EmitOptions) -> Result
             .program()
             .to_string(),
         Stage::Kernels => emitted()?.kernels,
-        Stage::C => emitted()?.source,
+        Stage::C | Stage::Cu => emitted()?.source,
         Stage::H => emitted()?.header,
     })
 }

@@ -14,7 +14,7 @@ use almach_value::ScalarType;
 use std::collections::BTreeMap;
 
 /// Local memory that every device has, in bytes.
-const LOCAL_BYTES: i64 = 32 << 10;
+pub(crate) const LOCAL_BYTES: i64 = 32 << 10;
 
 /// The largest array of a work-item's own, in bytes.
 use crate::expand::PRIVATE_BYTES;

@@ -31,12 +31,13 @@ static inline SOMETIMES struct argument part_of(const void *cells, size_t cell, 
 /* Who has the cells of a block as they are now. New cells are the same everywhere. */
 enum { ON_HOST = 1, ON_DEVICE = 2 };
 
-/* Cells of the host, and their memory on the device. */
+/* Cells of the host, and their memory on the device. `stays`: an array of the caller's on the device, which outlives calls; `borrowed`:
+ * so does its memory. */
 struct block {
   char *cells;
   size_t bytes;
   int valid;
-  bool has_memory;
+  bool stays, borrowed, has_memory;
   device_memory memory;
 };
 
@@ -51,6 +52,9 @@ struct mailbox {
 
 enum { KEPT_MEMORIES = 16 };
 
+/* What is measured: every kernel, transfers there and back, and calls from their first kernel to their last. */
+enum { THERE = KERNELS, BACK, CALLS, MEASURED };
+
 struct device {
   struct driver driver;
   struct block *blocks; /* in the order of their cells */
@@ -63,7 +67,9 @@ struct device {
   struct {
     double seconds, least;
     int64_t count;
-  } times[KERNELS + 2]; /* of kernels, of transfers there and back */
+  } times[MEASURED];
+  int records[MOST_RECORDS]; /* the kernels that were started and whose times are not known yet */
+  int record_count;
   device_memory mailbox;
   struct mailbox box;
   int32_t launch;
@@ -83,10 +89,21 @@ static int driver_open(struct NAME_ctx *ctx, struct driver *driver);
 static void driver_close(struct driver *driver);
 static int driver_take(struct driver *driver, size_t bytes, device_memory *memory);
 static void driver_give(struct driver *driver, device_memory memory);
-static int driver_send(struct driver *driver, device_memory memory, const void *from, size_t bytes);
-static int driver_receive(struct driver *driver, device_memory memory, void *to, size_t bytes);
+static int driver_send(struct driver *driver, device_memory memory, size_t at, const void *from, size_t bytes);
+static int driver_receive(struct driver *driver, device_memory memory, size_t at, void *to, size_t bytes);
 static device_memory driver_part(device_memory memory, int64_t from, size_t cell);
-static int driver_launch(struct driver *driver, int kernel, int64_t items, int64_t of_group, struct start *start, double *seconds);
+static void *driver_address(device_memory memory);
+/* Calls may come from several threads, one after the other. */
+static int driver_enter(struct driver *driver);
+static int driver_wait(struct driver *driver);
+static int driver_measure(struct driver *driver, bool measured);
+/* `record`: where its time is noted; -1 where it is not. */
+static int driver_launch(struct driver *driver, int kernel, int64_t items, int64_t of_group, struct start *start, int record);
+/* Seconds from the start of one launch to the end of another, by the device's clock. */
+static double driver_elapsed(struct driver *driver, int first, int last);
+
+/* What `failure.site` says where the device has not enough memory. */
+enum { NO_DEVICE_MEMORY = -2 };
 
 static double seconds_now(void) {
   struct timespec now = {0};
@@ -100,28 +117,41 @@ static void note_time(struct device *device, int number, double seconds) {
   device->times[number].count++;
 }
 
-/* Cells go to the device, and come back. */
-static int send_cells(struct NAME_ctx *ctx, device_memory memory, const void *from, size_t bytes) {
+/* The times of the kernels that were started: waits for them. */
+static void note_kernels(struct device *device) {
+  if (device->record_count == 0) return;
+  for (int i = 0; i < device->record_count; i++) {
+    note_time(device, device->records[i], driver_elapsed(&device->driver, i, i));
+  }
+  note_time(device, CALLS, driver_elapsed(&device->driver, 0, device->record_count - 1));
+  device->record_count = 0;
+}
+
+/* Cells go to the device, and come back. Where this is measured, kernels on their way are none of its time. */
+static int send_cells(struct NAME_ctx *ctx, device_memory memory, size_t at, const void *from, size_t bytes) {
   struct device *const device = ctx->device;
+  if (ctx->timed && driver_wait(&device->driver) != 0) return 1;
   const double start = ctx->timed ? seconds_now() : 0;
-  if (driver_send(&device->driver, memory, from, bytes) != 0) return 1;
-  if (ctx->timed) note_time(device, KERNELS, seconds_now() - start);
+  if (driver_send(&device->driver, memory, at, from, bytes) != 0) return 1;
+  if (ctx->timed) note_time(device, THERE, seconds_now() - start);
   return 0;
 }
 
-static int receive_cells(struct NAME_ctx *ctx, device_memory memory, void *to, size_t bytes) {
+static int receive_cells(struct NAME_ctx *ctx, device_memory memory, size_t at, void *to, size_t bytes) {
   struct device *const device = ctx->device;
+  if (ctx->timed && driver_wait(&device->driver) != 0) return 1;
   const double start = ctx->timed ? seconds_now() : 0;
-  if (driver_receive(&device->driver, memory, to, bytes) != 0) return 1;
-  if (ctx->timed) note_time(device, KERNELS + 1, seconds_now() - start);
+  if (driver_receive(&device->driver, memory, at, to, bytes) != 0) return 1;
+  if (ctx->timed) note_time(device, BACK, seconds_now() - start);
   return 0;
 }
 
 static void close_device(struct NAME_ctx *ctx) {
   struct device *const device = ctx->device;
   if (device == NULL) return;
+  (void)driver_enter(&device->driver);
   for (size_t i = 0; i < device->count; i++) {
-    if (device->blocks[i].has_memory) driver_give(&device->driver, device->blocks[i].memory);
+    if (device->blocks[i].has_memory && !device->blocks[i].borrowed) driver_give(&device->driver, device->blocks[i].memory);
   }
   for (int i = 0; i < device->kept_count; i++) driver_give(&device->driver, device->kept[i].memory);
   if (device->launch != 0) driver_give(&device->driver, device->mailbox);
@@ -167,7 +197,10 @@ static size_t memory_bytes(size_t bytes) {
 }
 
 static int open_device(struct NAME_ctx *ctx) {
-  if (ctx->device != NULL) return 0;
+  if (ctx->device != NULL) {
+    if (driver_enter(&ctx->device->driver) == 0) return 0;
+    return trouble(ctx, "the device is not there any more", driver_message(&ctx->device->driver));
+  }
   struct device *const device = calloc(1, sizeof *device);
   if (device == NULL) return trouble(ctx, "not enough memory for a device", "");
   if (driver_open(ctx, &device->driver) != 0) {
@@ -181,7 +214,7 @@ static int open_device(struct NAME_ctx *ctx) {
     return trouble(ctx, "the device has no memory", "");
   }
   device->launch = 1;
-  if (driver_send(&device->driver, device->mailbox, &device->box, sizeof device->box) != 0) {
+  if (driver_send(&device->driver, device->mailbox, 0, &device->box, sizeof device->box) != 0) {
     close_device(ctx);
     return trouble(ctx, "the device takes no data", "");
   }
@@ -206,7 +239,7 @@ static size_t blocks_up_to(const struct device *device, const char *cell) {
 static struct block *find_block(struct NAME_ctx *ctx, const void *cell) {
   struct device *const device = ctx->device;
   if (device == NULL || cell == NULL) return NULL;
-  const size_t after = blocks_up_to(device, cell);
+  const size_t after = blocks_up_to(device, (const char *)cell);
   if (after == 0) return NULL;
   struct block *const block = &device->blocks[after - 1];
   return (size_t)((const char *)cell - block->cells) <= block->bytes ? block : NULL;
@@ -229,13 +262,13 @@ static int add_block(struct NAME_ctx *ctx, struct block block) {
 }
 
 static void remove_block(struct device *device, struct block *block) {
-  if (block->has_memory) give_memory(device, block->memory, memory_bytes(block->bytes));
+  if (block->has_memory && !block->borrowed) give_memory(device, block->memory, memory_bytes(block->bytes));
   const size_t at = (size_t)(block - device->blocks);
   for (size_t i = at; i + 1 < device->count; i++) device->blocks[i] = device->blocks[i + 1];
   device->count--;
 }
 
-/* Cells of the caller, which are there as long as the call lasts. */
+/* Cells of the caller: on the host, where they are as long as the call lasts, or an array on the device, or a part of one. */
 static SOMETIMES int attach(struct NAME_ctx *ctx, const void *cells, int64_t count, size_t cell) {
   if (open_device(ctx) != 0) return 1;
   /* No cells: a block of its own, unless it stands in one with cells. */
@@ -245,6 +278,8 @@ static SOMETIMES int attach(struct NAME_ctx *ctx, const void *cells, int64_t cou
   for (size_t i = 0; i < ctx->device->count; i++) {
     struct block *const other = &ctx->device->blocks[i];
     if (other->cells >= to || other->cells + other->bytes <= from) continue;
+    if (other->stays && other->cells <= from && other->cells + other->bytes >= to) return 0;
+    if (other->stays) return trouble(ctx, "an argument reaches beyond the end of the array on the device that it is in", "");
     if (other->cells < from) from = other->cells;
     if (other->cells + other->bytes > to) to = other->cells + other->bytes;
     remove_block(ctx->device, other);
@@ -256,7 +291,7 @@ static SOMETIMES int attach(struct NAME_ctx *ctx, const void *cells, int64_t cou
 
 /* A block of the host's heap; false where there is no memory to note it. */
 static SOMETIMES bool know(struct NAME_ctx *ctx, void *cells, size_t bytes) {
-  const struct block block = {.cells = cells, .bytes = bytes, .valid = ON_HOST};
+  const struct block block = {.cells = (char *)cells, .bytes = bytes, .valid = ON_HOST};
   return ctx->device == NULL || add_block(ctx, block) == 0;
 }
 
@@ -275,7 +310,7 @@ static SOMETIMES void shrunk(struct NAME_ctx *ctx, uintptr_t from, void *to, siz
   struct block block = device->blocks[after - 1];
   for (size_t i = after; i < device->count; i++) device->blocks[i - 1] = device->blocks[i];
   device->count--;
-  block.cells = to;
+  block.cells = (char *)to;
   block.bytes = bytes;
   (void)add_block(ctx, block); /* there is room for it */
 }
@@ -292,7 +327,7 @@ static SOMETIMES int collect(struct NAME_ctx *ctx) {
   struct device *const device = ctx->device;
   if (device == NULL || !device->pending) return ctx->failure.site != 0;
   device->pending = false;
-  if (driver_receive(&device->driver, device->mailbox, &device->box, sizeof device->box) != 0) {
+  if (driver_receive(&device->driver, device->mailbox, 0, &device->box, sizeof device->box) != 0) {
     return trouble(ctx, "a kernel failed", driver_message(&device->driver));
   }
 COLLECT
@@ -301,7 +336,7 @@ COLLECT
   memcpy(ctx->failure.values, device->box.values, sizeof ctx->failure.values);
   memset(&device->box, 0, sizeof device->box);
 FORGOTTEN
-  if (driver_send(&device->driver, device->mailbox, &device->box, sizeof device->box) != 0) {
+  if (driver_send(&device->driver, device->mailbox, 0, &device->box, sizeof device->box) != 0) {
     return trouble(ctx, "the device takes no data", driver_message(&device->driver));
   }
   return 1;
@@ -313,7 +348,7 @@ static SOMETIMES int fetch(struct NAME_ctx *ctx, const void *cells, enum passing
   if (block == NULL) return 0;
   if ((block->valid & ON_HOST) == 0) {
     if (collect(ctx) != 0) return 1;
-    if (receive_cells(ctx, block->memory, block->cells, block->bytes) != 0) {
+    if (receive_cells(ctx, block->memory, 0, block->cells, block->bytes) != 0) {
       return trouble(ctx, "data does not come back from the device", driver_message(&ctx->device->driver));
     }
     block->valid |= ON_HOST;
@@ -322,29 +357,49 @@ static SOMETIMES int fetch(struct NAME_ctx *ctx, const void *cells, enum passing
   return 0;
 }
 
-/* The memory of a block on the device, with its cells. */
-static int prepare(struct NAME_ctx *ctx, const struct argument *argument, device_memory *memory, int64_t *from) {
+/* A result for the caller: its cells come back, unless results stay on the device. */
+static SOMETIMES int hand_over(struct NAME_ctx *ctx, const void *cells) {
+  struct block *const block = find_block(ctx, cells);
+  if (!ctx->keeps_results || block == NULL) return fetch(ctx, cells, READS);
+  block->stays = true;
+  return 0;
+}
+
+static int no_memory(struct NAME_ctx *ctx, size_t bytes) {
+  char text[96];
+  snprintf(text, sizeof text, "not enough memory on the device for %zu bytes", bytes);
+  trouble(ctx, text, driver_message(&ctx->device->driver));
+  ctx->failure.site = NO_DEVICE_MEMORY;
+  return 1;
+}
+
+/* A block gets memory on the device, and its cells get there. */
+static int bring(struct NAME_ctx *ctx, struct block *block) {
   struct device *const device = ctx->device;
-  struct block *const block = find_block(ctx, argument->data);
-  *from = 0;
-  if (argument->data == NULL) {
-    /* It has no cells. */
-    *memory = device->mailbox;
-    return 0;
-  }
-  if (block == NULL) return trouble(ctx, "a kernel is given cells that nobody knows", "");
   if (!block->has_memory) {
-    if (take_memory(device, memory_bytes(block->bytes), &block->memory) != 0) {
-      return trouble(ctx, "the device has not enough memory", driver_message(&device->driver));
-    }
+    if (take_memory(device, memory_bytes(block->bytes), &block->memory) != 0) return no_memory(ctx, block->bytes);
     block->has_memory = true;
   }
   if ((block->valid & ON_DEVICE) == 0) {
-    if (send_cells(ctx, block->memory, block->cells, block->bytes) != 0) {
+    if (send_cells(ctx, block->memory, 0, block->cells, block->bytes) != 0) {
       return trouble(ctx, "data does not get to the device", driver_message(&device->driver));
     }
     block->valid |= ON_DEVICE;
   }
+  return 0;
+}
+
+/* What a kernel gets for cells. */
+static int prepare(struct NAME_ctx *ctx, const struct argument *argument, device_memory *memory, int64_t *from) {
+  struct block *const block = find_block(ctx, argument->data);
+  *from = 0;
+  if (argument->data == NULL) {
+    /* It has no cells. */
+    *memory = ctx->device->mailbox;
+    return 0;
+  }
+  if (block == NULL) return trouble(ctx, "a kernel is given cells that nobody knows", "");
+  if (bring(ctx, block) != 0) return 1;
   if (argument->passing == WRITES) block->valid = ON_DEVICE;
   *memory = block->memory;
   *from = (int64_t)((size_t)((const char *)argument->data - block->cells) / argument->size);
@@ -375,21 +430,34 @@ PREPARE_ROWS
     if (arguments[i].part) add_argument(&start, &from, sizeof from);
   }
   device->pending = true;
-  double seconds = 0;
-  if (driver_launch(&device->driver, kernel, items, of_group, &start, ctx->timed ? &seconds : NULL) != 0) {
+  if (device->record_count == MOST_RECORDS) note_kernels(device);
+  if (driver_launch(&device->driver, kernel, items, of_group, &start, ctx->timed ? device->record_count : -1) != 0) {
     return trouble(ctx, "a kernel does not start", driver_message(&device->driver));
   }
-  if (ctx->timed) note_time(device, kernel, seconds);
+  if (ctx->timed) device->records[device->record_count++] = kernel;
   return 0;
 }
 
 FORGET_ROWS
-/* The end of a call: arguments and results are the caller's. */
+/* The end of a call: arguments and results are the caller's. Where no kernel can fail, it does not wait for those that are on
+ * their way. */
 static int end_call(struct NAME_ctx *ctx) {
   struct device *const device = ctx->device;
   if (device == NULL) return ctx->failure.site != 0;
-  const int failed = ctx->failure.site < 0 ? 1 : collect(ctx);
-  while (device->count > 0) remove_block(device, &device->blocks[device->count - 1]);
+  const int failed = ctx->failure.site < 0 ? 1 : KERNELS_REPORT ? collect(ctx) : ctx->failure.site != 0;
+  size_t count = 0;
+  for (size_t i = 0; i < device->count; i++) {
+    struct block block = device->blocks[i];
+    if (block.stays) {
+      /* What the caller's own kernels may write has to be fetched again. */
+      if ((block.valid & ON_DEVICE) != 0) block.valid = ON_DEVICE;
+      device->blocks[count++] = block;
+    } else if (block.has_memory) {
+      give_memory(device, block.memory, memory_bytes(block.bytes));
+    }
+  }
+  device->count = count;
+  note_kernels(device);
 END_OF_ROWS
   return failed;
 }

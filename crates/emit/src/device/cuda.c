@@ -8,6 +8,9 @@ typedef struct cuda_event *CUevent;
 typedef struct nvrtc_program *nvrtcProgram;
 typedef uint64_t device_memory;
 
+/* How many launches are measured before their times are looked at. */
+enum { MOST_RECORDS = 256 };
+
 struct driver {
   void *library, *compiler;
   CUresult (*init)(unsigned);
@@ -15,9 +18,11 @@ struct driver {
   CUresult (*get_device)(CUdevice *, int);
   CUresult (*get_name)(char *, int, CUdevice);
   CUresult (*get_attribute)(int *, int, CUdevice);
+  CUresult (*get_version)(int *);
   CUresult (*retain_context)(CUcontext *, CUdevice);
   CUresult (*release_context)(CUdevice);
   CUresult (*set_context)(CUcontext);
+  CUresult (*wait)(void);
   CUresult (*load_module)(CUmodule *, const void *);
   CUresult (*unload_module)(CUmodule);
   CUresult (*get_function)(CUfunction *, CUmodule, const char *);
@@ -46,7 +51,8 @@ struct driver {
   CUcontext context;
   CUmodule module;
   CUfunction functions[KERNELS];
-  device_memory before; /* filled before a kernel whose time is measured */
+  CUevent events[MOST_RECORDS][2]; /* before and behind a launch */
+  device_memory before;            /* filled before launches that are measured */
   CUresult error;
 };
 

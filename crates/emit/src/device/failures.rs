@@ -26,6 +26,11 @@ pub fn behind_failures(procs: &[&Proc]) -> HashSet<Name> {
     }
 }
 
+/// Whether some kernel can fail.
+pub fn kernels_fail(procs: &[&Proc]) -> bool {
+    procs.iter().any(|proc| has_failing_kernel(&proc.body))
+}
+
 /// Procedures with kernels that can fail, and those that call them.
 fn fallible<'a>(procs: &[&'a Proc]) -> HashSet<&'a Name> {
     let own = procs.iter().filter(|proc| has_failing_kernel(&proc.body));

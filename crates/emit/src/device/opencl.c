@@ -12,6 +12,9 @@ typedef struct cl_kernel_ *cl_kernel;
 typedef struct cl_event_ *cl_event;
 typedef cl_mem device_memory;
 
+/* How many launches are measured before their times are looked at. */
+enum { MOST_RECORDS = 256 };
+
 struct driver {
   void *library;
   cl_int (*get_platforms)(cl_uint, cl_platform_id *, cl_uint *);
@@ -23,6 +26,9 @@ struct driver {
   cl_command_queue (*create_queue)(cl_context, cl_device_id, cl_bits, cl_int *);
   cl_int (*release_queue)(cl_command_queue);
   cl_program (*create_program)(cl_context, cl_uint, const char **, const size_t *, cl_int *);
+  cl_program (*create_from_binary)(
+      cl_context, cl_uint, const cl_device_id *, const size_t *, const unsigned char **, cl_int *, cl_int *);
+  cl_int (*get_program_info)(cl_program, cl_uint, size_t, void *, size_t *);
   cl_int (*build_program)(
       cl_program, cl_uint, const cl_device_id *, const char *, void (*)(cl_program, void *), void *);
   cl_int (*get_build_info)(cl_program, cl_device_id, cl_uint, size_t, void *, size_t *);
@@ -47,6 +53,7 @@ struct driver {
   cl_command_queue queue;
   cl_program program;
   cl_kernel kernels[KERNELS];
+  cl_event events[MOST_RECORDS]; /* of launches that are measured */
   cl_int error;
   char message[64];
 };

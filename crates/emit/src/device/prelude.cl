@@ -1,8 +1,11 @@
 /* For OpenCL C 1.2 and for CUDA C++. Results are those of IEEE 754, operation by operation. */
 #if defined(__CUDACC__)
-#define KERNEL extern "C" __global__
 #define FUNCTION static __device__ inline
 #define GLOBAL
+#if defined(WITH_HOST)
+#define KERNEL static __global__
+#else
+#define KERNEL extern "C" __global__
 #define restrict __restrict__
 typedef signed char int8_t;
 typedef unsigned char uint8_t;
@@ -14,6 +17,9 @@ typedef long long int64_t;
 typedef unsigned long long uint64_t;
 #define INT64_C(x) x##LL
 #define UINT64_C(x) x##ULL
+#define INFINITY __int_as_float(0x7f800000)
+#define NAN __int_as_float(0x7fc00000)
+#endif
 #define LOCAL __shared__
 #define LOCAL_CELLS
 #define WORK_ITEM ((int64_t)blockIdx.x * blockDim.x + threadIdx.x)
@@ -28,6 +34,8 @@ typedef unsigned long long uint64_t;
 #define EXCHANGE_32(cell, value) atomicExch((unsigned int *)(cell), value)
 #define COMPARE_32(cell, old, value) atomicCAS((unsigned int *)(cell), old, value)
 #define COMPARE_64(cell, old, value) atomicCAS((unsigned long long *)(cell), old, value)
+#define PEEK_32(cell) (*(cell))
+#define PEEK_64(cell) (*(cell))
 #define ADD_32(cell, value) atomicAdd((unsigned int *)(cell), value)
 #define AND_32(cell, value) atomicAnd((unsigned int *)(cell), value)
 #define OR_32(cell, value) atomicOr((unsigned int *)(cell), value)
@@ -36,8 +44,6 @@ typedef unsigned long long uint64_t;
 #define FLOAT_OF_BITS(x) __int_as_float((int)(x))
 #define BITS_OF_DOUBLE(x) ((uint64_t)__double_as_longlong(x))
 #define DOUBLE_OF_BITS(x) __longlong_as_double((long long)(x))
-#define INFINITY __int_as_float(0x7f800000)
-#define NAN __int_as_float(0x7fc00000)
 #else
 #pragma OPENCL FP_CONTRACT OFF
 #if defined(cl_khr_fp64)
@@ -76,6 +82,8 @@ typedef ulong uint64_t;
 #define EXCHANGE_32(cell, value) atomic_xchg(cell, value)
 #define COMPARE_32(cell, old, value) atomic_cmpxchg(cell, old, value)
 #define COMPARE_64(cell, old, value) atom_cmpxchg(cell, old, value)
+#define PEEK_32(cell) atomic_or(cell, 0u)
+#define PEEK_64(cell) COMPARE_64(cell, UINT64_C(0), UINT64_C(0))
 #define ADD_32(cell, value) atomic_add(cell, value)
 #define AND_32(cell, value) atomic_and(cell, value)
 #define OR_32(cell, value) atomic_or(cell, value)
@@ -112,6 +120,7 @@ typedef ulong uint64_t;
 #define erff erf
 #define cbrtf cbrt
 #endif
+#if !defined(WITH_HOST)
 #define INT8_MIN (-128)
 #define INT8_MAX 127
 #define UINT8_MAX 255
@@ -124,6 +133,7 @@ typedef ulong uint64_t;
 #define INT64_MAX INT64_C(9223372036854775807)
 #define INT64_MIN (-INT64_MAX - 1)
 #define UINT64_MAX UINT64_C(18446744073709551615)
+#endif
 
 /* What kernels tell the host: where the least iteration failed, and scalars. `state`: the launch in which one did, and its site. */
 struct mailbox {

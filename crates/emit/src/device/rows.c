@@ -31,20 +31,18 @@ static void *row_cell(struct NAME_ctx *ctx, int column, int64_t row, int64_t *le
 /* Rows go to the device, or come back. */
 static int move_rows(struct NAME_ctx *ctx, int column, int64_t from, int64_t to, int whereto) {
   struct device *const device = ctx->device;
+  const device_memory memory = device->mirrors[column].memory;
   const size_t cell = columns[column].cell;
-  const double start = ctx->timed ? seconds_now() : 0;
   while (from < to) {
     int64_t left = 0;
     void *const cells = row_cell(ctx, column, from, &left);
     if (left > to - from) left = to - from;
     const size_t at = (size_t)from * cell, bytes = (size_t)left * cell;
-    const device_memory memory = device->mirrors[column].memory;
-    const int failed = whereto == ON_DEVICE ? driver_send_part(&device->driver, memory, at, cells, bytes)
-                                            : driver_receive_part(&device->driver, memory, at, cells, bytes);
+    const int failed =
+        whereto == ON_DEVICE ? send_cells(ctx, memory, at, cells, bytes) : receive_cells(ctx, memory, at, cells, bytes);
     if (failed) return trouble(ctx, "rows do not get to or from the device", driver_message(&device->driver));
     from += left;
   }
-  if (ctx->timed) note_time(device, whereto == ON_DEVICE ? KERNELS : KERNELS + 1, seconds_now() - start);
   return 0;
 }
 
@@ -122,10 +120,12 @@ static int make_room(struct NAME_ctx *ctx, int column, int64_t rows) {
   while (room < rows) room *= 2;
   const size_t before = mirror_bytes(column, mirror->room), bytes = mirror_bytes(column, room);
   device_memory memory = 0;
-  const int failed = take_memory(device, bytes, &memory) != 0 ||
-                     (before != 0 && driver_copy(&device->driver, memory, mirror->memory, before) != 0) ||
-                     driver_zero(&device->driver, memory, before, bytes - before) != 0;
-  if (failed) return trouble(ctx, "the device has not enough memory", driver_message(&device->driver));
+  if (take_memory(device, bytes, &memory) != 0) return no_memory(ctx, bytes);
+  if ((before != 0 && driver_copy(&device->driver, memory, mirror->memory, before) != 0) ||
+      driver_zero(&device->driver, memory, before, bytes - before) != 0) {
+    give_memory(device, memory, bytes);
+    return trouble(ctx, "rows do not move on the device", driver_message(&device->driver));
+  }
   if (before != 0) give_memory(device, mirror->memory, before);
   mirror->memory = memory;
   mirror->room = room;

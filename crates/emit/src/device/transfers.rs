@@ -46,6 +46,13 @@ impl Emitter<'_> {
             }
         }
     }
+
+    /// A result becomes the caller's, on the host or on the device.
+    pub fn hand_over(&mut self, buffer: &Name, out: &mut Vec<CStmt>) -> Emit<()> {
+        let context = self.context()?;
+        let cells = CExpr::name(self.known(buffer)?.c_name.clone());
+        self.or_fail(CExpr::call("hand_over", [context, cells]), out)
+    }
 }
 
 pub fn passing(access: Access) -> &'static str {
