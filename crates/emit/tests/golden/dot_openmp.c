@@ -101,7 +101,7 @@ void dot_free(struct dot_ctx *ctx) {
 static struct head *reused(struct dot_ctx *ctx, size_t bytes) {
   if (bytes < LARGE + PAGE || ctx->kept == NULL) return NULL;
   for (int i = 0; i < KEPT_BLOCKS && ctx->kept[i] != NULL; i++) {
-    struct head *const block = ctx->kept[i];
+    struct head *const block = (struct head *)ctx->kept[i];
     if (block->bytes < bytes || block->bytes / 2 > bytes) continue;
     for (; i + 1 < KEPT_BLOCKS; i++) ctx->kept[i] = ctx->kept[i + 1];
     ctx->kept[KEPT_BLOCKS - 1] = NULL;
@@ -138,7 +138,7 @@ static void release(struct dot_ctx *ctx, void *cells) {
     free(block->memory);
     return;
   }
-  struct head *const oldest = ctx->kept[KEPT_BLOCKS - 1];
+  struct head *const oldest = (struct head *)ctx->kept[KEPT_BLOCKS - 1];
   if (oldest != NULL) free(oldest->memory);
   for (int i = KEPT_BLOCKS - 1; i > 0; i--) ctx->kept[i] = ctx->kept[i - 1];
   ctx->kept[0] = block;
