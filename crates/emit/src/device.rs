@@ -250,7 +250,7 @@ impl Emitter<'_> {
             return Err(self.bug("a kernel inside a kernel"));
         };
         let mut scope = kernels.scope.take().unwrap_or_else(Scope::kernels);
-        let c_name = scope.fresh(name);
+        let c_name = scope.fresh_function(name);
         let types: Vec<ScalarType> = border
             .scalars
             .iter()
@@ -278,6 +278,7 @@ impl Emitter<'_> {
             regions: vec![Region {
                 label: "failed".into(),
                 jumps: false,
+                settles: false,
                 buffers: Vec::new(),
                 context: CExpr::name("box"),
             }],

@@ -53,12 +53,15 @@ fn collect<'p>(stmts: &'p [Stmt], found: &mut BTreeMap<Name, (&'p ForeignType, S
 /// Takes the names of C functions; one that C or the emitted file gives another meaning is an error.
 pub fn take_names(functions: &BTreeMap<Name, (&ForeignType, Span)>, scope: &mut Scope) -> Emit<()> {
     for (name, (_, span)) in functions {
-        if sanitise(name) != **name || scope.fresh(name) != **name {
+        if sanitise(name) != **name || scope.fresh_function(name) != **name {
             let message = format!("`{name}` cannot be the name of a C function here");
             return Err(Box::new(
                 Diagnostic::error(FOREIGN_NAME, *span, message)
                     .label("called here")
-                    .help("give the function another name in C, and declare that one"),
+                    .help(
+                        "C, its library or the emitted file has a meaning for it: give the function another name in C, and \
+                         declare that one",
+                    ),
             ));
         }
     }

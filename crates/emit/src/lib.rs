@@ -396,7 +396,10 @@ fn callees(
     let one = |(proc, _): &(&Proc, Uses)| {
         let found = traits.get(&proc.name).copied().unwrap_or_default();
         let export = exported.get(&proc.name);
-        let c_name = export.map_or_else(|| scope.fresh(&proc.name), |exported| exported.symbol.clone());
+        let c_name = export.map_or_else(
+            || scope.fresh_function(&proc.name),
+            |exported| exported.symbol.clone(),
+        );
         let callee = Callee {
             resumed: groups
                 .is_recursive(&proc.name)

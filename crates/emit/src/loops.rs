@@ -229,6 +229,7 @@ impl Emitter<'_> {
         self.regions.push(Region {
             label: label.unwrap_or_default(),
             jumps: false,
+            settles: false,
             buffers: Vec::new(),
             context,
         });

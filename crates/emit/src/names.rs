@@ -1,5 +1,7 @@
 //! C names for Imp names: the same where C allows it.
 
+mod system;
+
 use crate::Form;
 use std::collections::{HashMap, HashSet};
 
@@ -269,6 +271,15 @@ impl Scope {
         scope
     }
 
+    /// A C name for a function, which no function of a header may have.
+    pub fn fresh_function(&mut self, name: &str) -> String {
+        let stem = sanitise(name);
+        if system::declares(&stem) {
+            self.used.insert(stem);
+        }
+        self.fresh(name)
+    }
+
     /// A C name as close to `name` as possible.
     pub fn fresh(&mut self, name: &str) -> String {
         let stem = sanitise(name);
@@ -320,7 +331,7 @@ pub fn sanitise(name: &str) -> String {
     out
 }
 
-/// What `device/*.c` define.
+/// What `device/*.c` define; tags of structs are no names that others could not have.
 const DEVICE_WORDS: &[&str] = &[
     "CUcontext",
     "CUdevice",
@@ -397,7 +408,6 @@ const DEVICE_WORDS: &[&str] = &[
     "give_memory",
     "hand_over",
     "kept_folder",
-    "kept_head",
     "kept_key",
     "kept_magic",
     "kept_path",
@@ -414,7 +424,6 @@ const DEVICE_WORDS: &[&str] = &[
     "make_room",
     "mark_rows",
     "memory_bytes",
-    "mirror",
     "mirror_bytes",
     "mkdir",
     "move_rows",
@@ -436,7 +445,6 @@ const DEVICE_WORDS: &[&str] = &[
     "remove_block",
     "rename",
     "row_cell",
-    "rows",
     "rows_of",
     "scalar",
     "seconds_now",
@@ -450,7 +458,6 @@ const DEVICE_WORDS: &[&str] = &[
     "take_memory",
     "trouble",
     "wanted_device",
-    "wanted_function",
     "whole_source",
 ];
 

@@ -94,6 +94,8 @@ pub struct Region {
     /// Where a failure jumps to.
     pub label: String,
     pub jumps: bool,
+    /// Whether its end asks the device how kernels went, so that it may fail there.
+    pub settles: bool,
     /// Buffers declared in the region, in order.
     pub buffers: Vec<Name>,
     /// A pointer to the context that keeps failures.
@@ -279,7 +281,7 @@ impl<'a> Emitter<'a> {
             body.extend(crate::stores::open());
         }
         // Whoever starts kernels has a device, which knows of all memory from then on.
-        let settles = callee.exported && self.unit.traits.get(&proc.name).is_some_and(|it| it.kernels);
+        let settles = self.settles(proc)?;
         if settles {
             let open = CExpr::call("open_device", [CExpr::name("ctx")]);
             let failed = CExpr::binary(crate::tree::CBinary::NotEqual, open, CExpr::literal("0"));
@@ -291,6 +293,7 @@ impl<'a> Emitter<'a> {
         self.regions.push(Region {
             label: "failed".into(),
             jumps: false,
+            settles,
             buffers: Vec::new(),
             context: CExpr::name("ctx"),
         });
@@ -439,8 +442,17 @@ impl<'a> Emitter<'a> {
         }
     }
 
+    /// Whether a function waits for the device at its end: kernels that it started may have failed.
+    fn settles(&self, proc: &Proc) -> Emit<bool> {
+        let starts_kernels = self.unit.traits.get(&proc.name).is_some_and(|it| it.kernels);
+        Ok(self.callee(&proc.name)?.exported && starts_kernels)
+    }
+
     /// A result needs no variable where nothing reads it, and nothing fails once it is assigned.
     pub fn writes_directly(&self, name: &Name, proc: &Proc) -> bool {
+        if self.regions.iter().any(|region| region.settles) {
+            return false;
+        }
         let assigns = |stmt: &Stmt| matches!(stmt, Stmt::Assign { name: to, .. } if to == name);
         let Some(first) = proc.body.iter().position(assigns) else {
             return false;

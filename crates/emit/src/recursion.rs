@@ -247,6 +247,7 @@ impl Emitter<'_> {
         self.regions.push(Region {
             label: "failed".into(),
             jumps: true,
+            settles: false,
             buffers: Vec::new(),
             context: CExpr::name("ctx"),
         });
@@ -366,6 +367,7 @@ impl Emitter<'_> {
         self.regions.push(Region {
             label: "failed".into(),
             jumps: true,
+            settles: false,
             buffers: Vec::new(),
             context: CExpr::name("ctx"),
         });

@@ -369,7 +369,8 @@ impl Emitter<'_> {
         let released = self.release(buffer)?;
         out.push(released);
         // Nothing looks at it any more where nothing fails up to the end of the region.
-        let at_end = !analysis::fails(after, self.uses, &self.unit.traits);
+        let settles = self.regions.last().is_some_and(|region| region.settles);
+        let at_end = !settles && !analysis::fails(after, self.uses, &self.unit.traits);
         if !(at_end && self.at_region_level) {
             out.push(CStmt::Assign(CExpr::name(c_name), CExpr::name("NULL")));
         }

@@ -322,6 +322,14 @@ static SOMETIMES void forget(struct NAME_ctx *ctx, void *cells) {
   if (block != NULL && block->cells == (char *)cells) remove_block(ctx->device, block);
 }
 
+/* What kernels report up to now is nobody's business any more. Not 0 where the device takes no data. */
+static SOMETIMES int empty_mailbox(struct device *device) {
+  device->pending = false;
+  memset(&device->box, 0, sizeof device->box);
+FORGOTTEN
+  return driver_send(&device->driver, device->mailbox, 0, &device->box, sizeof device->box);
+}
+
 /* Looks into the mailbox. Not 0 where a kernel failed. */
 static SOMETIMES int collect(struct NAME_ctx *ctx) {
   struct device *const device = ctx->device;
@@ -334,9 +342,7 @@ COLLECT
   if (device->box.state == 0) return 0;
   ctx->failure.site = (int32_t)(device->box.state & UINT32_MAX);
   memcpy(ctx->failure.values, device->box.values, sizeof ctx->failure.values);
-  memset(&device->box, 0, sizeof device->box);
-FORGOTTEN
-  if (driver_send(&device->driver, device->mailbox, 0, &device->box, sizeof device->box) != 0) {
+  if (empty_mailbox(device) != 0) {
     return trouble(ctx, "the device takes no data", driver_message(&device->driver));
   }
   return 1;
@@ -444,6 +450,8 @@ FORGET_ROWS
 static int end_call(struct NAME_ctx *ctx) {
   struct device *const device = ctx->device;
   if (device == NULL) return ctx->failure.site != 0;
+  /* A call that was given up says so itself; what its kernels report must not fail the next one. */
+  if (ctx->failure.site < 0 && device->pending) (void)empty_mailbox(device);
   const int failed = ctx->failure.site < 0 ? 1 : KERNELS_REPORT ? collect(ctx) : ctx->failure.site != 0;
   size_t count = 0;
   for (size_t i = 0; i < device->count; i++) {
