@@ -15,8 +15,7 @@ fn setting(name: &str, default: u64) -> u64 {
 
 fn keep_the_law() {
     let count = setting("ALMACH_TEST_PROGRAMS", 60);
-    // Seed 5 is known to fail: source has no type for a loop's matrix whose rows are as long as only the loop knows.
-    let first = setting("ALMACH_TEST_SEED", 1001);
+    let first = setting("ALMACH_TEST_SEED", 1);
     let seeds = first..first + count;
     let programs: Vec<(u64, Program)> = seeds.map(|seed| (seed, program(seed))).collect();
     let programs: Vec<_> = programs

@@ -92,17 +92,39 @@ impl Printer<'_> {
     /// Definitions of the sizes that values show and that are needed by name.
     pub fn size_names(&self, context: &[Var], values: &[Param]) -> Vec<String> {
         let mut lines = Vec::new();
+        let mut inner = Vec::new();
         for var in context.iter().filter(|var| self.uses.contains(var)) {
             let name = self.names.var(var);
             let outermost = values
                 .iter()
                 .find_map(|value| length(var, self.names.var(&value.var).to_owned(), &value.ty));
-            let shown = outermost.or_else(|| values.iter().find_map(|value| self.inner_size(var, value)));
-            if let Some(length) = shown {
+            if let Some(length) = outermost {
                 lines.push(format!("let {name} = {length}"));
+            } else if let Some(size) = values.iter().find_map(|value| self.inner_size(var, value)) {
+                lines.push(format!("let {name} = {size}"));
+                inner.push(var);
             }
         }
+        lines.extend(
+            values
+                .iter()
+                .filter_map(|value| self.with_inner_sizes(value, &inner, context)),
+        );
         lines
+    }
+
+    /// `let xss = xss :> [][k]t`: inference knows what the length of an array is, and not that `k` is the size of its rows.
+    fn with_inner_sizes(&self, value: &Param, inner: &[&Var], context: &[Var]) -> Option<String> {
+        if !value.ty.mentions(&|var| inner.contains(&var)) {
+            return None;
+        }
+        let writing = Writing {
+            hidden: &|var| context.contains(var) && !self.uses.contains(var),
+            unnamed: Unnamed::Inferred,
+        };
+        let ty = self.ty(&value.ty, None, &writing)?;
+        let name = self.names.var(&value.var);
+        Some(format!("let {name} = {name} :> {ty}"))
     }
 
     /// The expression that gives a size which the value has further in, where there may be no row to ask: a function binds the

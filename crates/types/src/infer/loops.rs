@@ -49,7 +49,7 @@ impl Checker<'_> {
         self.unbind_to(mark);
         self.solver.level = outer;
         let body = self.forget_to(body, &state);
-        let (after, _) = self.solver.close(&state, outer, &[]);
+        let after = self.after_loop(&state, &sizes, span);
         let initial = self.forget_to(initial, &state);
         let result = Expr {
             kind: ExprKind::Loop(Box::new(Loop {
@@ -251,6 +251,39 @@ impl Checker<'_> {
             }
         }
         self.check_settled(&cause, sizes, &pairs, initial);
+    }
+
+    /// The state's type behind the loop. Sizes that changed have names of their own there, so that rows of one size stay
+    /// rows of one size:
+    ///
+    /// ```text
+    /// loop (x = xss) while c do map (\r -> concat r r) x       x: [n][k]t, k unknown; behind it [n][k']t, and not [n][?]t
+    /// ```
+    fn after_loop(&mut self, state: &Type, sizes: &[StateSize], span: Span) -> Type {
+        let mut names: Vec<(Var, Size)> = Vec::new();
+        for size in sizes {
+            let is_known = self.solver.size(&var_size(&size.inside)).as_var() != Some(&size.inside);
+            if is_known || names.iter().any(|(inside, _)| *inside == size.inside) {
+                continue;
+            }
+            let after = self
+                .solver
+                .unknown_size(span, "the size of the result of this loop");
+            names.push((size.inside.clone(), after));
+        }
+        let name_of = |var: &Var| {
+            names
+                .iter()
+                .find(|(inside, _)| inside == var)
+                .map(|(_, after)| after.clone())
+        };
+        let resolved = self.solver.resolve(state);
+        let named = map_type(&resolved, &mut |_| Replaced::Descend, &mut |dim, _| match dim {
+            Dim::Size(size) => Dim::Size(size.substitute(name_of)),
+            Dim::Unknown => Dim::Unknown,
+        });
+        let outer = self.solver.level;
+        self.solver.close(&named, outer, &[]).0
     }
 
     fn rename_unknown(&mut self, var: &Var) {
