@@ -13,6 +13,8 @@ static enum ours ours;
   struct name##_unchecked_ctx;                                                  \
   struct name##_unchecked_ctx *name##_unchecked_new(void);                      \
   void name##_unchecked_main(void);                                             \
+  void name##_unchecked_release(struct name##_unchecked_ctx *ctx, void *block); \
+  const char *name##_unchecked_error(struct name##_unchecked_ctx *ctx);         \
   static struct name##_ctx *name##_context(void) {                              \
     static struct name##_ctx *contexts[WAYS];                                   \
     if (contexts[ours] == NULL) {                                               \
@@ -24,10 +26,28 @@ static enum ours ours;
   static __typeof__(&name##_main) name##_entry(void) {                          \
     return ours == UNCHECKED ? (__typeof__(&name##_main))name##_unchecked_main : name##_main; \
   }                                                                             \
+  /* Contexts are laid out differently: what one library made goes back through its own functions. */ \
+  __attribute__((unused)) static void name##_give_back(enum ours by, void *block) { \
+    const enum ours now = ours;                                                 \
+    ours = by;                                                                  \
+    if (by == UNCHECKED) {                                                      \
+      name##_unchecked_release((struct name##_unchecked_ctx *)name##_context(), block); \
+    } else {                                                                    \
+      name##_release(name##_context(), block);                                  \
+    }                                                                           \
+    ours = now;                                                                 \
+  }                                                                             \
+  static const char *name##_message(void) {                                     \
+    return ours == UNCHECKED ? name##_unchecked_error((struct name##_unchecked_ctx *)name##_context()) \
+                             : name##_error(name##_context());                  \
+  }                                                                             \
   static struct name##_seq_ctx *name##_seq_context(void) {                      \
     static struct name##_seq_ctx *ctx;                                          \
     if (ctx == NULL) ctx = name##_seq_new();                                    \
     return ctx;                                                                 \
+  }                                                                             \
+  static const char *name##_seq_message(void) {                                 \
+    return name##_seq_error(name##_seq_context());                              \
   }                                                                             \
   static __typeof__(&name##_seq_main) name##_seq_entry(void) {                  \
     return name##_seq_main;                                                     \
@@ -36,7 +56,7 @@ static enum ours ours;
 /* CALL(dot, n, xs, &out) calls the entry point main of the library dot. */
 #define CALL(name, ...)                                                         \
   do {                                                                          \
-    if (name##_entry()(name##_context(), __VA_ARGS__) != 0) failed(name##_error(name##_context())); \
+    if (name##_entry()(name##_context(), __VA_ARGS__) != 0) failed(name##_message()); \
   } while (0)
 
 /* ARRAYS(nbody, float, 3): where results of the last run are, for workloads whose results are arrays. Ours are blocks that go
@@ -48,10 +68,7 @@ static enum ours ours;
   static void (*give_back)(void);                                               \
   static enum ours given_by;                                                    \
   static void give_back_threads(void) {                                         \
-    const enum ours now = ours;                                                 \
-    ours = given_by;                                                            \
-    for (int i = 0; i < (count); i++) name##_release(name##_context(), founds[i]); \
-    ours = now;                                                                 \
+    for (int i = 0; i < (count); i++) name##_give_back(given_by, founds[i]);    \
   }                                                                             \
   static void give_back_seq(void) {                                             \
     for (int i = 0; i < (count); i++) name##_seq_release(name##_seq_context(), founds[i]); \
