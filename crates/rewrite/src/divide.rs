@@ -26,7 +26,8 @@ mod levels;
 mod shape;
 mod slots;
 
-use crate::facts::{callees, recursive_functions};
+use crate::call_graph::recursive_functions;
+use crate::facts::callees;
 use crate::recursions::{Places, Reason, called_in, hosts_in, redirect_in};
 use crate::{Log, Pass};
 use almach_core::build::Builder;

@@ -363,69 +363,6 @@ enum Visit {
     Left,
 }
 
-/// The functions that can reach themselves through calls.
-pub fn recursive_functions(program: &Program) -> Vec<bool> {
-    let calls: Vec<Vec<FunId>> = program
-        .functions
-        .iter()
-        .map(|function| callees(&function.body))
-        .collect();
-    strongly_connected(&calls)
-}
-
-/// For each node whether it is on a cycle (Tarjan's algorithm on a stack of its own).
-fn strongly_connected(edges: &[Vec<FunId>]) -> Vec<bool> {
-    const UNSEEN: usize = usize::MAX;
-    let count = edges.len();
-    let (mut index, mut low) = (vec![UNSEEN; count], vec![0; count]);
-    let (mut on_stack, mut cyclic) = (vec![false; count], vec![false; count]);
-    let (mut path, mut next): (Vec<usize>, usize) = (Vec::new(), 0);
-    for root in 0..count {
-        if index[root] != UNSEEN {
-            continue;
-        }
-        let mut work: Vec<(usize, usize)> = vec![(root, 0)];
-        while let Some((node, at)) = work.pop() {
-            if at == 0 {
-                (index[node], low[node]) = (next, next);
-                next += 1;
-                path.push(node);
-                on_stack[node] = true;
-            }
-            let targets = edges.get(node).map_or(&[][..], Vec::as_slice);
-            if let Some(target) = targets.get(at).map(|id| id.0 as usize).filter(|id| *id < count) {
-                work.push((node, at + 1));
-                if target == node {
-                    cyclic[node] = true;
-                }
-                if index[target] == UNSEEN {
-                    work.push((target, 0));
-                } else if on_stack[target] {
-                    low[node] = low[node].min(index[target]);
-                }
-                continue;
-            }
-            if low[node] == index[node] {
-                leave_component(node, &mut path, &mut on_stack, &mut cyclic);
-            }
-            if let Some((parent, _)) = work.last() {
-                low[*parent] = low[*parent].min(low[node]);
-            }
-        }
-    }
-    cyclic
-}
-
-/// Takes a component off the path; more than one node means a cycle.
-fn leave_component(root: usize, path: &mut Vec<usize>, on_stack: &mut [bool], cyclic: &mut [bool]) {
-    let from = path.iter().rposition(|node| *node == root).unwrap_or(0);
-    let several = path.len() - from > 1;
-    for node in path.drain(from..) {
-        on_stack[node] = false;
-        cyclic[node] |= several;
-    }
-}
-
 /// How many statements a body has, those inside counted too.
 pub fn size_of_body(body: &Body) -> usize {
     struct Size(usize);

@@ -18,7 +18,8 @@
 //!
 //! Removes: calls. Introduces: copies, for copy propagation. Guarantees: names stay unique.
 
-use crate::facts::{Facts, callees, callees_first, recursive_functions, size_of_body};
+use crate::call_graph::recursive_functions;
+use crate::facts::{Facts, callees, callees_first, size_of_body};
 use crate::{Log, Pass};
 use almach_core::typing::Supply;
 use almach_core::visit::{Walk, WalkMut, fresh_function, walk_stmt, walk_stmt_mut};

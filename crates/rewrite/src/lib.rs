@@ -5,6 +5,7 @@
 //! (dead code may go, and its errors with it); and operations on which a level or effect is written, which are *fixed*: they are not fused, split, moved
 //! or duplicated.
 
+pub mod call_graph;
 pub mod constant_folding;
 pub mod copy_propagation;
 pub mod cse;

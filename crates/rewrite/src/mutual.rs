@@ -14,9 +14,10 @@
 //!
 //! Removes: mutual recursion over recursive data. Introduces: copies of bodies. Guarantees: names stay unique.
 
-use crate::facts::{callees, callees_of_exp};
+use crate::call_graph::CallGraph;
+use crate::facts::callees_of_exp;
 use crate::inlining::splice;
-use crate::recursions::{kind_of, leads_to, side_effect};
+use crate::recursions::{kind_of, side_effect};
 use crate::{Log, Pass};
 use almach_core::typing::Supply;
 use almach_core::visit::{Walk, WalkMut, fresh_function, walk_body, walk_stmt_mut};
@@ -58,15 +59,14 @@ pub fn run(mut program: Program, _: &mut Log) -> Program {
 
 /// A function to put into its callers, and those of them that it calls.
 fn next(program: &Program) -> Option<(FunId, Vec<FunId>)> {
+    let graph = CallGraph::of(program);
     let all = (0u32..).map(FunId).zip(&program.functions);
     let found = all.filter_map(|(id, function)| {
-        let called = callees(&function.body);
-        let comes_back = called.iter().any(|other| leads_to(program, *other, id));
-        if called.contains(&id) || !comes_back || !takes_datum(program, function) {
+        if graph.callees(id).contains(&id) || !graph.is_recursive(id) || !takes_datum(program, function) {
             return None;
         }
         let callers = (0u32..).map(FunId).zip(&program.functions);
-        let callers = callers.filter(|(caller, _)| leads_to(program, id, *caller));
+        let callers = callers.filter(|(caller, _)| graph.call_each_other(id, *caller));
         let callers: Vec<(FunId, usize)> = callers
             .map(|(caller, function)| (caller, calls(&function.body, id)))
             .filter(|(_, calls)| *calls > 0)

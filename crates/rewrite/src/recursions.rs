@@ -1,6 +1,7 @@
 //! Functions that call themselves on recursive data: which there are, and which of their calls run once for the whole program.
 
-use crate::facts::{callees, callees_of_exp, is_fixed, recursive_functions};
+use crate::call_graph::{CallGraph, recursive_functions};
+use crate::facts::{callees, callees_of_exp, is_fixed};
 use almach_core::visit::{Walk, WalkMut, walk_body, walk_exp, walk_exp_mut};
 use almach_core::{
     Atom, Body, ConstructorDef, DataId, Exp, FunId, Function, Lambda, Program, Recursive, Type, Var,
@@ -25,13 +26,11 @@ pub(crate) enum Datum {
 
 /// The functions that call themselves, also through others, take a datum of a recursive type, and look at one of this kind.
 pub(crate) fn candidates(program: &Program, kind: Datum) -> Vec<FunId> {
+    let graph = CallGraph::of(program);
     let all = (0u32..).map(FunId).zip(&program.functions);
-    all.filter(|(id, function)| {
-        let mut called = callees(&function.body).into_iter();
-        called.any(|other| leads_to(program, other, *id)) && goes_along(program, *id, function) == Some(kind)
-    })
-    .map(|(id, _)| id)
-    .collect()
+    all.filter(|(id, function)| graph.is_recursive(*id) && goes_along(program, *id, function) == Some(kind))
+        .map(|(id, _)| id)
+        .collect()
 }
 
 /// What a function goes along. One that goes on twice for a cell of a list goes along a tree: that of lists in its elements.
