@@ -25,8 +25,12 @@ pub(crate) fn agreed_sizes(proc: &mut Proc) {
 }
 
 fn block(stmts: &mut Vec<Stmt>) {
+    // What is checked for several arrays is agreed on once: the second time, the size would get its first name again.
+    let mut agreed = HashSet::new();
     for at in 0..stmts.len() {
-        if let Some((name, number)) = stmts.get(at).and_then(agreement) {
+        if let Some((name, number)) = stmts.get(at).and_then(agreement)
+            && agreed.insert((name.clone(), number.clone()))
+        {
             let first = earliest(stmts, at);
             let over = stmts.get(first..at).unwrap_or_default();
             let is_made = |size: &Index| {
@@ -192,6 +196,21 @@ mod tests {
         assert!(text.contains("alloc made[n]"), "{text}");
         assert!(text.contains("copy out[0] = made[0] for n"), "{text}");
         assert!(text.find("check n ==") < text.find("alloc"), "{text}");
+    }
+
+    #[test]
+    fn several_arrays_that_are_checked_to_have_the_same_size() {
+        let text = after(&format!(
+            "buffer made: i64 alloc made[b*h] made[0] = xs[0]
+             buffer more: i64 alloc more[b*h] more[0] = xs[1]
+             {CHECK} {CHECK}
+             for k < n {{ out[k] = made[k] }} free made
+             for l < n {{ out[n + l] = more[l] }} free more"
+        ));
+        assert!(
+            text.contains("alloc made[n]") && text.contains("alloc more[n]"),
+            "{text}"
+        );
     }
 
     #[test]
