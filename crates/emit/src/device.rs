@@ -682,7 +682,12 @@ impl Kernels {
             .replace("COLLECT\n", collect)
             .replace("FORGOTTEN\n", forget);
         let blocks = kernel_rows::filled(blocks, &self.columns);
+        let [quickly, as_before] = match form {
+            Form::Nvcc => [""; 2],
+            Form::C => QUICKLY_COMPILED,
+        };
         [
+            quickly,
             &constants,
             types,
             wanted,
@@ -693,10 +698,27 @@ impl Kernels {
             cache,
             driver,
             KERNEL_TIME,
+            as_before,
         ]
         .concat()
     }
 }
+
+/// Around what is the same in all programs, and for most of them longer than what is their own.
+const QUICKLY_COMPILED: [&str; 2] = [
+    r#"/* The host's side waits for the device: gcc need not spend its time on it. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize("O1")
+#endif
+
+"#,
+    r#"
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC pop_options
+#endif
+"#,
+];
 
 const KERNEL_TIME: &str = r#"
 int NAME_kernel_time(struct NAME_ctx *ctx, int number, const char **name, double *seconds, double *least, int64_t *count) {
