@@ -25,6 +25,7 @@ pub(crate) fn agreed_sizes(proc: &mut Proc) {
 }
 
 fn block(stmts: &mut Vec<Stmt>) {
+    let mut agreed: Vec<(Index, Index)> = Vec::new();
     for at in 0..stmts.len() {
         if let Some((name, number)) = stmts.get(at).and_then(agreement) {
             let first = earliest(stmts, at);
@@ -33,11 +34,15 @@ fn block(stmts: &mut Vec<Stmt>) {
                 over.iter()
                     .any(|stmt| matches!(stmt, Stmt::Alloc { size: made, .. } if made == size))
             };
-            // A block that is as large as a name says is as large as what that has to be.
+            // A block that is as large as a name says is as large as what that has to be, but where it has that name because the two
+            // were found equal before.
+            let again = agreed.contains(&(name.clone(), number.clone()));
             let (has_block, size, other) = match (is_made(&number), is_made(&name)) {
+                (false, true) if again => (true, name, number),
                 (false, true) => (true, number, name),
                 (has_block, _) => (has_block, name, number),
             };
+            agreed.push((size.clone(), other.clone()));
             if has_block {
                 let check = stmts.remove(at);
                 stmts.insert(first, check);
@@ -216,6 +221,20 @@ mod tests {
         ));
         assert!(
             text.contains("alloc made[b*h]") && !text.contains("copy"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn of_two_arrays_that_are_checked_alike_both_go() {
+        let text = after(&format!(
+            "buffer a: i64 alloc a[b*h] buffer c: i64 alloc c[b*h]
+             par for i < b {{ for j < h {{ a[h*i + j] = xs[0] c[h*i + j] = xs[1] }} }}
+             {CHECK} copy out[0] = a[0] for n free a
+             {CHECK} copy out[n] = c[0] for n free c"
+        ));
+        assert!(
+            text.contains("alloc a[n]") && text.contains("alloc c[n]"),
             "{text}"
         );
     }

@@ -10,6 +10,7 @@
 //! Removes: dead `let`s, `var`s and buffers, loops and branches in which nothing is done. Introduces: nothing. Guarantees: the same results and errors; no name is read that
 //! is gone. Expressions have no effects, so leaving one out changes nothing.
 
+use crate::moves::moves;
 use almach_base::Name;
 use almach_imp::{Argument, Expr, Index, Proc, Stmt, Transfer, is_column};
 use std::collections::{HashMap, HashSet};
@@ -216,8 +217,12 @@ fn remove_dead(stmts: &mut Vec<Stmt>, read: &HashSet<Name>) -> bool {
     changed | (stmts.len() != with_empty)
 }
 
-/// Whether a statement is a loop or a branch without anything in it, as is left of checks that are proved.
+/// Whether a statement is a loop or a branch without anything in it, as is left of checks that are proved, or moves cells to where they are, as is
+/// left where two buffers have become one.
 fn does_nothing(stmt: &Stmt) -> bool {
+    if moves(stmt).is_some_and(|moves| moves.stay()) {
+        return true;
+    }
     let is_control = matches!(stmt, Stmt::For { .. } | Stmt::If { .. });
     let is_empty = |block: &[Stmt]| block.iter().all(|stmt| matches!(stmt, Stmt::At(_)));
     is_control && stmt.blocks().into_iter().all(|block| is_empty(block))

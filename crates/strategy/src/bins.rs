@@ -135,7 +135,9 @@ impl Chooser {
         let ([function], Some(bins), false) = (op.functions.as_slice(), op.args.first(), is_fixed(op)) else {
             return false;
         };
-        let of_scalars = self.array_type(bins).is_some_and(|(_, element)| cost::is_scalars(&element));
+        let of_scalars = self
+            .array_type(bins)
+            .is_some_and(|(_, element)| cost::is_scalars(&element));
         op.prim == Prim::ReduceByIndex
             && self.machine != Machine::Device
             && around != Around::Lane
@@ -171,7 +173,8 @@ impl Chooser {
             && map.args.iter().all(is_long)
             && !self.facts.holds_fixed(&giver.exp)
             && !self.facts.prints(&giver.exp)
-            && (!may_fail || (!self.facts.can_fail(&taker.exp) && between.all(|stmt| self.passes_unseen(stmt))))
+            && (!may_fail
+                || (!self.facts.can_fail(&taker.exp) && between.all(|stmt| self.passes_unseen(stmt))))
             && self.is_usual(giver.span, Topic::Stream)
     }
 
@@ -231,9 +234,14 @@ impl Chooser {
             return Ok(None);
         };
         let inside = around.max(Around::Parallel);
-        let givers = givers.iter().filter_map(|at| self.giver(body.stmts.get(*at)?, inside));
+        let givers = givers
+            .iter()
+            .filter_map(|at| self.giver(body.stmts.get(*at)?, inside));
         let givers: Vec<Giver<'s>> = givers.collect();
-        let lanes = givers.iter().find_map(|giver| giver.group).map_or(LANES, Group::lanes);
+        let lanes = givers
+            .iter()
+            .find_map(|giver| giver.group)
+            .map_or(LANES, Group::lanes);
         for giver in &givers {
             let reason = "this operation is its only use, and takes elements in groups as they are made";
             self.decide(giver.stmt.span, Prim::Map, Choice::FusedInto(op.prim), reason);
@@ -246,7 +254,11 @@ impl Chooser {
             .flat_map(|giver| &giver.stmt.pattern.values)
             .map(|value| Atom::Var(value.var.clone()))
             .collect();
-        let there = op.args.iter().skip(ELEMENTS).filter(|array| !made.contains(array));
+        let there = op
+            .args
+            .iter()
+            .skip(ELEMENTS)
+            .filter(|array| !made.contains(array));
         let arrays = givers.iter().flat_map(|giver| &giver.op.args).chain(there);
         Ok(Some(Fed {
             stmt,
@@ -334,7 +346,8 @@ impl Chooser {
         let own = at_level(Prim::Map, Level::Par, vec![each], vec![parts]);
         let own = self.bind(own, "own", span)?;
         let columns = self.bind(view(Prim::Transpose, vec![own]), "columns", span)?;
-        let (Some((_, state)), Some((_, column))) = (self.array_type(fed.start), self.array_type(&columns)) else {
+        let (Some((_, state)), Some((_, column))) = (self.array_type(fed.start), self.array_type(&columns))
+        else {
             return Ok(columns);
         };
         let combine = fresh_lambda(&fed.function, &mut self.builder.supply);
@@ -342,7 +355,12 @@ impl Chooser {
             let all = almach_core::build::op(Prim::ReduceSeq, vec![combine], vec![bin, column]);
             this.bind(all, "all", span)
         })?;
-        let bins = at_level(Prim::Map, Level::Par, vec![combined], vec![fed.start.clone(), columns]);
+        let bins = at_level(
+            Prim::Map,
+            Level::Par,
+            vec![combined],
+            vec![fed.start.clone(), columns],
+        );
         let bins = self.bind(bins, "bins", span)?;
         self.into_bins(fed, &rest, &bins)
     }
@@ -362,7 +380,10 @@ impl Chooser {
             groups.push(self.bind(view(Prim::Split, vec![int(fed.lanes), whole]), "groups", span)?);
             singles.push(self.bind(view(Prim::Split, vec![int(1), rest]), "rest", span)?);
         }
-        Ok((self.share(groups, fed.lanes, span)?, self.share(singles, 1, span)?))
+        Ok((
+            self.share(groups, fed.lanes, span)?,
+            self.share(singles, 1, span)?,
+        ))
     }
 
     fn share(&mut self, groups: Vec<Atom>, lanes: i64, span: Span) -> Typed<Share> {
@@ -456,8 +477,20 @@ impl Chooser {
         };
         let function = self.lambda(giver.function, around)?;
         let function = fresh_lambda(&function, &mut self.builder.supply);
-        let names: Vec<_> = giver.stmt.pattern.values.iter().map(|value| value.var.name.clone()).collect();
-        let made = self.builder.bind_all(at_level(Prim::Map, level, vec![function], rows), &names, span)?;
-        Ok(made.values.into_iter().map(|value| Atom::Var(value.var)).collect())
+        let names: Vec<_> = giver
+            .stmt
+            .pattern
+            .values
+            .iter()
+            .map(|value| value.var.name.clone())
+            .collect();
+        let made = self
+            .builder
+            .bind_all(at_level(Prim::Map, level, vec![function], rows), &names, span)?;
+        Ok(made
+            .values
+            .into_iter()
+            .map(|value| Atom::Var(value.var))
+            .collect())
     }
 }
