@@ -9,7 +9,7 @@ ALMACH(listsuffix)
 static uint32_t *tags;
 static int64_t *references;
 static struct list list;
-static int32_t *own, *scratch;
+static int32_t *sums, *scratch; /* `own` is a name of almach.h. */
 static int64_t given_root, given_count;
 static uint32_t *given_tags;
 static int32_t *given_values;
@@ -29,10 +29,11 @@ void forget(void) {
   given = NONE;
 }
 
-size_t result_bytes(void) { return block_bytes(own); }
+/* What both walks have beside their results is theirs too. */
+size_t result_bytes(void) { return block_bytes(sums) + block_bytes(scratch); }
 
 static bool setup(int64_t size) {
-  own = room(size, sizeof *own);
+  sums = room(size, sizeof *sums);
   scratch = room(size, sizeof *scratch);
   tags = room(size, sizeof *tags);
   references = room(size, sizeof *references);
@@ -61,7 +62,7 @@ static void run_almach_seq(void) {
 
 static void run_plain(void) {
   forget();
-  walk_list(&list, scratch, own);
+  walk_list(&list, scratch, sums);
 }
 
 /* Sublists from nodes in equal distances (their order is random), several of each thread in flight: sums within a sublist and which one it is, for each
@@ -99,7 +100,7 @@ static void run_tuned(void) {
       for (int lane = 0; lane < lanes; lane++) {
         const int32_t here = at[lane], next = list.next[here];
         /* What comes before it in its sublist; the sum from it on is what is left. */
-        own[here] = sum[lane];
+        sums[here] = sum[lane];
         owner[here] = number[lane];
         sum[lane] += list.values[here];
         at[lane] = next;
@@ -134,7 +135,7 @@ static void run_tuned(void) {
     sublists[b].behind = behind;
   }
 #pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < n; i++) own[i] = sublists[owner[i]].behind - own[i];
+  for (int64_t i = 0; i < n; i++) sums[i] = sublists[owner[i]].behind - sums[i];
   free(path);
   free(sublists);
 }
@@ -142,7 +143,7 @@ static void run_tuned(void) {
 static double error(void) {
   int64_t wrong = 0;
   if (given == NONE) {
-    for (int64_t i = 0; i < list.n; i++) wrong += own[i] != list.sums[i];
+    for (int64_t i = 0; i < list.n; i++) wrong += sums[i] != list.sums[i];
     return (double)wrong;
   }
   /* The end has no value. */

@@ -25,23 +25,24 @@ pub(crate) fn agreed_sizes(proc: &mut Proc) {
 }
 
 fn block(stmts: &mut Vec<Stmt>) {
-    // What is checked for several arrays is agreed on once: the second time, the size would get its first name again.
-    let mut agreed = HashSet::new();
+    let mut agreed: Vec<(Index, Index)> = Vec::new();
     for at in 0..stmts.len() {
-        if let Some((name, number)) = stmts.get(at).and_then(agreement)
-            && agreed.insert((name.clone(), number.clone()))
-        {
+        if let Some((name, number)) = stmts.get(at).and_then(agreement) {
             let first = earliest(stmts, at);
             let over = stmts.get(first..at).unwrap_or_default();
             let is_made = |size: &Index| {
                 over.iter()
                     .any(|stmt| matches!(stmt, Stmt::Alloc { size: made, .. } if made == size))
             };
-            // A block that is as large as a name says is as large as what that has to be.
+            // A block that is as large as a name says is as large as what that has to be, but where it has that name because the two
+            // were found equal before.
+            let again = agreed.contains(&(name.clone(), number.clone()));
             let (has_block, size, other) = match (is_made(&number), is_made(&name)) {
+                (false, true) if again => (true, name, number),
                 (false, true) => (true, number, name),
                 (has_block, _) => (has_block, name, number),
             };
+            agreed.push((size.clone(), other.clone()));
             if has_block {
                 let check = stmts.remove(at);
                 stmts.insert(first, check);
@@ -199,21 +200,6 @@ mod tests {
     }
 
     #[test]
-    fn several_arrays_that_are_checked_to_have_the_same_size() {
-        let text = after(&format!(
-            "buffer made: i64 alloc made[b*h] made[0] = xs[0]
-             buffer more: i64 alloc more[b*h] more[0] = xs[1]
-             {CHECK} {CHECK}
-             for k < n {{ out[k] = made[k] }} free made
-             for l < n {{ out[n + l] = more[l] }} free more"
-        ));
-        assert!(
-            text.contains("alloc made[n]") && text.contains("alloc more[n]"),
-            "{text}"
-        );
-    }
-
-    #[test]
     fn what_has_a_size_with_a_name_as_well() {
         let text = after(
             "let m: i64 = xs[0] buffer made: i64 alloc made[m]
@@ -235,6 +221,20 @@ mod tests {
         ));
         assert!(
             text.contains("alloc made[b*h]") && !text.contains("copy"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn of_two_arrays_that_are_checked_alike_both_go() {
+        let text = after(&format!(
+            "buffer a: i64 alloc a[b*h] buffer c: i64 alloc c[b*h]
+             par for i < b {{ for j < h {{ a[h*i + j] = xs[0] c[h*i + j] = xs[1] }} }}
+             {CHECK} copy out[0] = a[0] for n free a
+             {CHECK} copy out[n] = c[0] for n free c"
+        ));
+        assert!(
+            text.contains("alloc a[n]") && text.contains("alloc c[n]"),
             "{text}"
         );
     }

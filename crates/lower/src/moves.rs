@@ -103,8 +103,9 @@ pub(crate) fn moves(stmt: &Stmt) -> Option<Moves<'_>> {
 impl Moves<'_> {
     /// Whether every cell is moved to where it is.
     pub(crate) fn stay(&self) -> bool {
-        let same_turns = self.turns.iter().all(|turn| turn.to == turn.from);
-        self.to == self.from && self.to_first == self.from_first && same_turns
+        self.to == self.from
+            && self.to_first == self.from_first
+            && self.turns.iter().all(|turn| turn.to == turn.from)
     }
 
     /// The first cell of the copy, where so many cells are moved, from the first one on, and stay in order.

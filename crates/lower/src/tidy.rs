@@ -217,13 +217,15 @@ fn remove_dead(stmts: &mut Vec<Stmt>, read: &HashSet<Name>) -> bool {
     changed | (stmts.len() != with_empty)
 }
 
-/// Whether a statement is a loop or a branch without anything in it, as is left of checks that are proved, or a copy of cells to where they
-/// are, as is left of an array that is made where it will be.
+/// Whether a statement is a loop or a branch without anything in it, as is left of checks that are proved, or moves cells to where they are, as is
+/// left where two buffers have become one.
 fn does_nothing(stmt: &Stmt) -> bool {
+    if moves(stmt).is_some_and(|moves| moves.stay()) {
+        return true;
+    }
     let is_control = matches!(stmt, Stmt::For { .. } | Stmt::If { .. });
     let is_empty = |block: &[Stmt]| block.iter().all(|stmt| matches!(stmt, Stmt::At(_)));
-    let stays = || moves(stmt).is_some_and(|moves| moves.stay());
-    is_control && stmt.blocks().into_iter().all(|block| is_empty(block)) || stays()
+    is_control && stmt.blocks().into_iter().all(|block| is_empty(block))
 }
 
 /// `var x` and `x = e` right behind it become `var x = e`; so do several declarations before their values.

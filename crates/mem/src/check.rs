@@ -30,7 +30,7 @@ use arrays::Scope;
 
 use crate::derive::{Derived, derive};
 use crate::draft::Draft;
-use crate::index::{Index, count, numbers};
+use crate::index::{Index, Shown, behind, bounds, count, numbers, sizes_shown};
 use crate::introduce::same_cells;
 use crate::ir::{Annotated, Home, Kind, Memory, Storage, key};
 use crate::leaves::{Leaf, leaves};
@@ -120,6 +120,8 @@ pub fn check_memory(core: &Program, memory: &Memory) -> Checked<()> {
         parts: HashMap::new(),
         occupied: Vec::new(),
         known: Ranges::unknown(),
+        shown: Shown::default(),
+        open: HashSet::new(),
         iterations: Vec::new(),
         later: Var {
             id: memory.next_var,
@@ -161,6 +163,9 @@ struct Checker<'a> {
     /// The blocks of `parts`, in order, to leave scopes.
     occupied: Vec<Var>,
     known: Ranges<Var>,
+    shown: Shown,
+    /// The arrays in scope that show something.
+    open: HashSet<Var>,
     iterations: Vec<Iteration>,
     /// A variable that occurs nowhere.
     later: Var,
@@ -411,9 +416,20 @@ impl<'a> Checker<'a> {
         {
             self.iotas.insert(value.var.clone(), &stmt.exp);
         }
-        if let Some((var, range)) = crate::index::bounds(stmt, &self.env) {
+        if let Some((var, range)) = bounds(stmt, &self.env) {
             self.known.set(var, range);
         }
+        if let Some((by, size)) = behind(stmt, &self.env) {
+            self.show(&by, size);
+        }
+    }
+
+    /// That array shows that a number is not negative.
+    fn show(&mut self, by: &Var, size: Size) {
+        let open = &self.open;
+        self.shown.add(by, size, &self.known, |var| open.contains(var));
+        self.open.insert(by.clone());
+        self.trail.push(by.clone());
     }
 
     fn core_integer(&mut self, var: &Var) {
@@ -436,6 +452,9 @@ impl<'a> Checker<'a> {
                 self.known.set(var.clone(), Range::natural());
             }
         });
+        for size in sizes_shown(&self.env.normalise(&param.ty)) {
+            self.show(&param.var, size);
+        }
     }
 
     fn bind_memory(&mut self, var: &Var, kind: Kind, cells: Option<Size>) -> Checked<()> {
@@ -466,6 +485,7 @@ impl<'a> Checker<'a> {
         for var in self.trail.drain(mark.min(self.trail.len())..) {
             self.integers.remove(&var);
             self.blocks.remove(&var);
+            self.open.remove(&var);
         }
     }
 
@@ -504,6 +524,16 @@ impl Scope for Checker<'_> {
 
     fn known(&self) -> &Ranges<Var> {
         &self.known
+    }
+
+    fn known_here(&self) -> Ranges<Var> {
+        let mut known = self.known.clone();
+        for (size, by) in &self.shown.sizes {
+            if by.iter().any(|var| self.open.contains(var)) {
+                known.assume_nonneg(size.clone());
+            }
+        }
+        known
     }
 
     fn find_block(&self, var: &Var) -> Option<BlockInfo> {

@@ -29,7 +29,15 @@ pub fn copy_points(stmt: &Stmt, memory: &Memory, env: &Env) -> Vec<CopyPoint> {
     let [value] = stmt.pattern.values.as_slice() else {
         return Vec::new();
     };
-    let Some(storage) = memory.storage.get(&value.var) else {
+    match memory.storage.get(&value.var) {
+        Some(storage) => copy_points_to(stmt, storage, env),
+        None => Vec::new(),
+    }
+}
+
+/// The same, were its value there.
+pub fn copy_points_to(stmt: &Stmt, storage: &[Storage], env: &Env) -> Vec<CopyPoint> {
+    let [value] = stmt.pattern.values.as_slice() else {
         return Vec::new();
     };
     let mut points = Points { env, out: Vec::new() };

@@ -10,7 +10,7 @@ use almach_core::{
 use almach_lmad::{Lmad, Range, Ranges};
 use almach_prim::Prim;
 use almach_value::BinOp;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// A moment of a function: statements and ends of bodies, in the order of the text. What a statement takes is used at its
 /// `start`, and what its functions take up to its `end`, after all that is inside it.
@@ -48,6 +48,7 @@ pub struct Index<'p> {
     pub program: &'p Program,
     pub env: Env,
     pub known: Ranges<Var>,
+    shown: Shown,
     pub stmts: Vec<StmtInfo<'p>>,
     pub bodies: Vec<BodyInfo<'p>>,
     /// The statement that binds a variable in its pattern.
@@ -87,6 +88,7 @@ impl<'p> Index<'p> {
             program,
             env: builder.env,
             known: Ranges::unknown(),
+            shown: Shown::default(),
             stmts: Vec::new(),
             bodies: Vec::new(),
             defs: HashMap::new(),
@@ -151,6 +153,50 @@ impl<'p> Index<'p> {
                 self.known.set(var.clone(), Range::natural());
             }
         });
+        for size in sizes_shown(&ty) {
+            self.show(&param.var, size);
+        }
+    }
+
+    /// That array shows that a number is not negative.
+    fn show(&mut self, by: &Var, size: Size) {
+        let (known, open) = (&self.known, &self.scope_end);
+        self.shown.add(by, size, known, |var| !open.contains_key(var));
+    }
+
+    /// What is known where something happens at each of these moments: the arrays that are in scope at one of them show more.
+    pub fn known_at(&self, moments: &[Moment]) -> Ranges<Var> {
+        self.known_where(moments, |_| true)
+    }
+
+    /// The same of some sizes only.
+    pub fn known_where(&self, moments: &[Moment], wanted: impl Fn(&Size) -> bool) -> Ranges<Var> {
+        let mut known = self.known.clone();
+        let shown = self.shown.sizes.iter().filter(|(size, _)| wanted(size));
+        for (size, by) in shown {
+            if moments
+                .iter()
+                .any(|at| by.iter().any(|var| self.is_there(var, *at)))
+            {
+                known.assume_nonneg(size.clone());
+            }
+        }
+        known
+    }
+
+    /// Assumes what the arrays in scope at a moment show.
+    pub fn assume_shown_at(&self, moment: Moment, known: &mut Ranges<Var>) {
+        for (size, by) in &self.shown.sizes {
+            if by.iter().any(|var| self.is_there(var, moment)) {
+                known.assume_nonneg(size.clone());
+            }
+        }
+    }
+
+    fn is_there(&self, var: &Var, moment: Moment) -> bool {
+        let since = self.bound.get(var).copied().unwrap_or(Moment::MAX);
+        let until = self.scope_end.get(var).copied().unwrap_or(0);
+        since <= moment && moment <= until
     }
 
     fn body(&mut self, body: &'p Body, kind: BodyKind, around: Option<usize>) {
@@ -286,6 +332,9 @@ impl<'p> Index<'p> {
         }
         if let Some((var, range)) = bounds(stmt, &self.env) {
             self.known.set(var, range);
+        }
+        if let Some((by, size)) = behind(stmt, &self.env) {
+            self.show(&by, size);
         }
         if let Some(info) = self.stmts.get_mut(at) {
             info.end = end;
@@ -439,6 +488,59 @@ pub fn bounds(stmt: &Stmt, env: &Env) -> Option<(Var, Range<Var>)> {
         _ => return None,
     };
     Some((value.var.clone(), range))
+}
+
+/// Numbers that an array's being there shows not to be negative, and that nothing else does: with names that a statement has given them, as
+/// in `n - 64 * count`.
+#[derive(Default)]
+pub struct Shown {
+    pub sizes: BTreeMap<Size, Vec<Var>>,
+    /// Those that need no array.
+    clear: BTreeSet<Size>,
+}
+
+impl Shown {
+    /// One array of those in scope is enough for each.
+    pub fn add(&mut self, by: &Var, size: Size, known: &Ranges<Var>, is_open: impl Fn(&Var) -> bool) {
+        if self.clear.contains(&size) {
+            return;
+        }
+        let others = self.sizes.get(&size);
+        if others.is_none() && known.is_nonneg(&size) {
+            self.clear.insert(size);
+        } else if others.is_none_or(|others| !others.iter().any(is_open)) {
+            self.sizes.entry(size).or_default().push(by.clone());
+        }
+    }
+}
+
+/// The sizes of an array that are more than a name or a number.
+pub fn sizes_shown(ty: &Type) -> Vec<Size> {
+    let mut sizes = Vec::new();
+    ty.for_each_dim(&mut |dim| {
+        if let Dim::Size(size) = dim
+            && size.as_var().is_none()
+            && size.as_constant().is_none()
+        {
+            sizes.push(size.clone());
+        }
+    });
+    sizes
+}
+
+/// How many elements there are behind those that were taken.
+pub fn behind(stmt: &Stmt, env: &Env) -> Option<(Var, Size)> {
+    let ([value], Exp::Op(op)) = (stmt.pattern.values.as_slice(), &stmt.exp) else {
+        return None;
+    };
+    let (Prim::Take, [count, array]) = (op.prim, op.args.as_slice()) else {
+        return None;
+    };
+    let Ok(Type::Array(Dim::Size(size), _)) = env.atom_type(array) else {
+        return None;
+    };
+    let rest = env.normalise_size(&(&size - &env.size(count).ok()?));
+    rest.as_constant().is_none().then(|| (value.var.clone(), rest))
 }
 
 /// The parameters of an operation's function that are elements of an `iota`, and its size: they are below it.

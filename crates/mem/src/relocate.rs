@@ -1,5 +1,6 @@
 //! Moves an array to another place, and everything that is derived from it with it.
 
+use crate::copies::{Role, copy_points_to};
 use crate::derive::{Derived, derive, with_lengths};
 use crate::draft::Draft;
 use crate::index::{Index, StmtInfo, function_of};
@@ -13,13 +14,18 @@ use std::collections::BTreeSet;
 /// Takes the block of an array away, and puts all that was in it where `to` says. None where something in the block cannot follow:
 /// it is handed on as a block of its own, or has no descriptor in the new place. The draft is then to be rolled back.
 pub fn relocate(draft: &mut Draft<'_, '_>, owner: &Var, leaf: usize, to: &Home) -> Option<()> {
-    let index = draft.index();
     let old = draft.storage.get(owner)?.get(leaf)?.home()?.clone();
     if old.block == to.block {
         return None;
     }
     draft.remove_alloc(&old.block)?;
-    let moves = with_rows(draft, &old, to);
+    empty(draft, &old, to)
+}
+
+/// Puts all that is in a block, which nobody makes any more, where `to` says that the array at `old` is now.
+pub fn empty(draft: &mut Draft<'_, '_>, old: &Home, to: &Home) -> Option<()> {
+    let index = draft.index();
+    let moves = with_parts(draft, old, to);
     let mut touched = Vec::new();
     for var in draft.placed_in(&old.block) {
         let mut storage = draft.storage.get(&var)?.clone();
@@ -51,8 +57,9 @@ pub fn relocate(draft: &mut Draft<'_, '_>, owner: &Var, leaf: usize, to: &Home) 
     (!draft.mentions(&old.block)).then_some(())
 }
 
-/// A place and its new one, and those of the rows that iterations build there.
-fn with_rows(draft: &Draft<'_, '_>, old: &Home, to: &Home) -> Vec<(Home, Home)> {
+/// A place and its new one, and those of what was built there: rows that iterations make, and parts that statements would copy to
+/// it.
+fn with_parts(draft: &Draft<'_, '_>, old: &Home, to: &Home) -> Vec<(Home, Home)> {
     let index = draft.index();
     let mut moves = vec![(old.clone(), to.clone())];
     let placed = draft.placed_in(&old.block);
@@ -60,34 +67,83 @@ fn with_rows(draft: &Draft<'_, '_>, old: &Home, to: &Home) -> Vec<(Home, Home)> 
         .iter()
         .filter_map(|var| index.defs.get(var).copied())
         .collect();
-    // In the order of the text, so that rows of rows follow.
-    for info in stmts.into_iter().filter_map(|at| index.stmts.get(at)) {
-        let counter = key(info.stmt)
-            .and_then(|key| draft.heads.get(key))
-            .and_then(|head| head.index.as_ref());
-        let (Some((op, _)), Some(counter)) = (function_of(&info.stmt.exp), counter) else {
-            continue;
-        };
-        if op.prim != Prim::Map {
-            continue;
-        }
-        let at = Size::var(counter.clone());
-        let values = info.stmt.pattern.values.iter();
-        let homes = values.filter_map(|value| draft.storage.get(&value.var)).flatten();
-        for home in homes.filter_map(Storage::home) {
-            let moved = moves.iter().find(|(old, _)| index.same_home(home, old));
-            let row = |home: &Home| {
-                Some(Home {
-                    block: home.block.clone(),
-                    lmad: home.lmad.index(&at)?,
-                })
+    let stmts: Vec<&StmtInfo<'_>> = stmts.into_iter().filter_map(|at| index.stmts.get(at)).collect();
+    // In the order of the text, so that rows of rows follow. A part is made before what it is part of, so its own are found when all are
+    // looked at again.
+    let mut before = 0;
+    while before < moves.len() {
+        before = moves.len();
+        for info in &stmts {
+            let found = match function_of(&info.stmt.exp) {
+                Some((op, _)) => rows_of(draft, info, op, &moves),
+                None => parts_of(draft, info, &moves),
             };
-            if let Some((old, new)) = moved.and_then(|(old, new)| Some((row(old)?, row(new)?))) {
-                moves.push((old, new));
+            for (old, new) in found {
+                if !moves.iter().any(|(known, _)| index.same_home(known, &old)) {
+                    moves.push((old, new));
+                }
             }
         }
     }
     moves
+}
+
+fn moved<'m>(draft: &Draft<'_, '_>, home: &Home, moves: &'m [(Home, Home)]) -> Option<&'m (Home, Home)> {
+    moves.iter().find(|(old, _)| draft.index().same_home(home, old))
+}
+
+/// The rows that iterations of a `map` make.
+fn rows_of(draft: &Draft<'_, '_>, info: &StmtInfo<'_>, op: &Op, moves: &[(Home, Home)]) -> Vec<(Home, Home)> {
+    let counter = key(info.stmt)
+        .and_then(|key| draft.heads.get(key))
+        .and_then(|head| head.index.as_ref());
+    let (Some(counter), Prim::Map) = (counter, op.prim) else {
+        return Vec::new();
+    };
+    let at = Size::var(counter.clone());
+    let row = |home: &Home| {
+        Some(Home {
+            block: home.block.clone(),
+            lmad: home.lmad.index(&at)?,
+        })
+    };
+    let values = info.stmt.pattern.values.iter();
+    let homes = values.filter_map(|value| draft.storage.get(&value.var)).flatten();
+    let homes = homes.filter_map(Storage::home);
+    homes
+        .filter_map(|home| {
+            let (old, new) = moved(draft, home, moves)?;
+            Some((row(old)?, row(new)?))
+        })
+        .collect()
+}
+
+/// The parts of what a statement makes that are there already.
+fn parts_of(draft: &Draft<'_, '_>, info: &StmtInfo<'_>, moves: &[(Home, Home)]) -> Vec<(Home, Home)> {
+    let index = draft.index();
+    let [value] = info.stmt.pattern.values.as_slice() else {
+        return Vec::new();
+    };
+    let Some(before) = draft.storage.get(&value.var) else {
+        return Vec::new();
+    };
+    let mut after = before.clone();
+    for one in &mut after {
+        let Storage::Placed(home) = one else { continue };
+        if let Some((_, new)) = moved(draft, home, moves) {
+            *home = new.clone();
+        }
+    }
+    if *before == after {
+        return Vec::new();
+    }
+    let points = |storage: &[Storage]| copy_points_to(info.stmt, storage, &index.env);
+    let pairs = points(before).into_iter().zip(points(&after));
+    let in_place = pairs.filter(|(old, _)| {
+        let home = draft.of(&old.source).get(old.leaf).and_then(Storage::home);
+        old.role == Role::Part && home.is_some_and(|home| index.same_home(home, &old.to))
+    });
+    in_place.map(|(old, new)| (old.to, new.to)).collect()
 }
 
 fn lengths(home: &Home) -> Vec<Size> {

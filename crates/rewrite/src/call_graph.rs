@@ -16,7 +16,11 @@ impl CallGraph {
         let functions = program.functions.iter();
         let calls: Vec<Vec<FunId>> = functions.map(|function| callees(&function.body)).collect();
         let Components { groups, cyclic } = strongly_connected(&calls);
-        CallGraph { calls, groups, cyclic }
+        CallGraph {
+            calls,
+            groups,
+            cyclic,
+        }
     }
 
     /// What a function calls, once for every call.

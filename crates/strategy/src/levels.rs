@@ -9,6 +9,7 @@
 //!
 //! Introduces: levels. Removes: nothing. Guarantees: every operation that takes a level has one; those that had one keep it.
 
+use crate::bins::Feeds;
 use crate::long_rows::row_with_a_place;
 use crate::producers::Plan;
 use crate::rows::Rows;
@@ -26,16 +27,24 @@ use std::collections::{HashMap, HashSet};
 
 impl Chooser {
     pub(crate) fn body(&mut self, body: &Body, around: Around) -> Typed<Body> {
-        let (mut plan, mut views, mut streams) = (Plan::default(), HashMap::new(), Streams::default());
+        let (mut plan, mut views) = (Plan::default(), HashMap::new());
+        let (mut streams, mut feeds) = (Streams::default(), Feeds::default());
         if self.fusion == Fusion::On {
             plan = Plan::of(self, body);
             views = self.source_views(body);
             streams = Streams::of(self, body, &plan, &views);
+            feeds = Feeds::of(self, body, &views, &streams, around);
         }
         self.builder.enter();
         for (at, stmt) in body.stmts.iter().enumerate() {
+            if plan.is_absorbed(at) || streams.is_given(at) || feeds.is_given(at) {
+                continue;
+            }
+            if let Some(givers) = feeds.fed(at) {
+                self.fed_histogram(body, at, givers, &plan, around)?;
+                continue;
+            }
             match views.get(&at) {
-                _ if plan.is_absorbed(at) || streams.is_given(at) => {}
                 Some(consumer) => self.source_view(stmt, *consumer, around)?,
                 None => {
                     if let Some(read) = streams.read_by(at).and_then(|from| body.stmts.get(from)) {

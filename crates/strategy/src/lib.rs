@@ -25,6 +25,7 @@
 //! - [`effects`]: which effects compose, checked on what the user wrote.
 //! - [`sources`](mod@sources): what feeds a scan, a filter or a histogram is computed where it is read.
 //! - [`streams`](mod@streams): what a map makes of a scan or filter is written by that.
+//! - [`bins`](mod@bins): what a map makes for a histogram goes into its bins group by group.
 //! - [`interchange`](mod@interchange): rows on the outside, where an access would stride.
 //! - [`long_rows`](mod@long_rows): rows of their own lengths, the long ones by all threads.
 //! - [`nests`](mod@nests): few rows by all threads, many by one each, as sizes say when the program runs.
@@ -36,6 +37,7 @@
 //! - [`within`](mod@within): which elements are there without a test.
 //! - [`operator`](mod@operator): which operators may be reordered. [`cost`](mod@cost): how much work a function is.
 
+mod bins;
 mod calls;
 mod chunks;
 mod columns;

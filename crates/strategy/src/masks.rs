@@ -51,12 +51,26 @@ const WITHOUT_MASK: i64 = 4;
 /// Lanes of a group at most.
 const MOST_LANES: i64 = 64;
 
+/// Why elements go in groups.
+pub(crate) const LOOPS: &str = "its function loops; a mask says which elements of a group still go on";
+
 /// How the lanes of a group are held.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Group {
     lanes: i64,
     /// The type of a mask: as wide as the widest state, so that a vector of masks has as many lanes.
     mask: ScalarType,
+}
+
+impl Group {
+    pub(crate) fn lanes(self) -> i64 {
+        self.lanes
+    }
+
+    /// The same for a group of so many.
+    pub(crate) fn with_lanes(self, lanes: i64) -> Group {
+        Group { lanes, ..self }
+    }
 }
 
 impl Chooser {
@@ -103,8 +117,7 @@ impl Chooser {
             return Ok(());
         };
         let (level, _) = self.level(op, span, around);
-        let reason = "its function loops; a mask says which elements of a group still go on";
-        self.decide(span, op.prim, Choice::Masked(group.lanes), reason);
+        self.decide(span, op.prim, Choice::Masked(group.lanes), LOOPS);
         let (groups, rests) = self.cut_in_groups(op, group.lanes, span)?;
         let looping = self.with_loops(function)?;
         let each = self.group_function(&looping, &groups, group, span)?;
@@ -147,6 +160,19 @@ impl Chooser {
             self.builder.push(pattern, all, span);
         }
         Ok(())
+    }
+
+    /// What a function with loops makes of a group of elements, a row for each of its parameters.
+    pub(crate) fn made_on_lanes(
+        &mut self,
+        function: &Lambda,
+        rows: &[Atom],
+        group: Group,
+        span: Span,
+    ) -> Typed<Vec<Atom>> {
+        let looping = self.with_loops(function)?;
+        let looping = fresh_lambda(&looping, &mut self.builder.supply);
+        Lifting::over(self, &looping, rows, rows.first(), group, span).function(&looping)
     }
 
     /// A function of a group of elements of each array.

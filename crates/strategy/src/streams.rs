@@ -97,7 +97,7 @@ impl Chooser {
     }
 
     /// Whether a statement neither fails nor prints, so that nobody can tell what comes before it.
-    fn passes_unseen(&self, stmt: &Stmt) -> bool {
+    pub(crate) fn passes_unseen(&self, stmt: &Stmt) -> bool {
         !self.facts.can_fail(&stmt.exp) && !self.facts.prints(&stmt.exp)
     }
 

@@ -1,7 +1,7 @@
 //! What iterations of one body have to do with each other.
 
 use crate::draft::Draft;
-use crate::index::{BodyId, Index, count};
+use crate::index::{BodyId, Index, Moment, count};
 use almach_core::{Exp, LoopForm, Size, Var};
 use almach_lmad::{Lmad, Range, Ranges, Verdict, disjoint, iterations_disjoint};
 use std::collections::HashMap;
@@ -26,11 +26,13 @@ impl Across<'_, '_> {
         moment > self.inside.0 && moment <= self.inside.1
     }
 
-    /// Whether the cells that one iteration writes are not those that another one touches.
-    pub(super) fn apart(&self, write: &Lmad<Var>, other: &Lmad<Var>) -> bool {
+    /// Whether the cells that one iteration writes are not those that another one touches, at these moments.
+    pub(super) fn apart(&self, write: &Lmad<Var>, other: &Lmad<Var>, moments: &[Moment]) -> bool {
         let index = self.index();
         let (write, other) = (index.normalised(write), index.normalised(other));
-        let mut known = index.known.clone();
+        // What arrays show of numbers from inside holds for one iteration.
+        let is_outside = |var: &Var| self.memory.when(var).is_none_or(|moment| !self.is_inside(moment));
+        let mut known = index.known_where(moments, |size| size.free_vars().all(is_outside));
         let mut renamed: HashMap<Var, Var> = HashMap::new();
         let mut next = self.memory.next_var + 1;
         let counter = self.counted.as_ref().map(|(counter, _)| counter);

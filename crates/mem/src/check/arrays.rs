@@ -14,7 +14,10 @@ use almach_prim::Prim;
 pub(super) trait Scope {
     fn memory(&self) -> &Memory;
     fn env(&self) -> &Env;
+    /// What is known of all iterations of what is around.
     fn known(&self) -> &Ranges<Var>;
+    /// What is known of this one: the arrays that are in scope show more. (Of two iterations each has its own.)
+    fn known_here(&self) -> Ranges<Var>;
     fn find_block(&self, var: &Var) -> Option<BlockInfo>;
     fn has_integer(&self, var: &Var) -> bool;
     /// The parallel operations around, outermost first.
@@ -189,7 +192,7 @@ pub(super) trait Scope {
                 );
             }
         }
-        if !same_cells(&lmad, &whole) && injective(&lmad, self.known()).is_none() {
+        if !same_cells(&lmad, &whole) && injective(&lmad, &self.known_here()).is_none() {
             return broken(
                 Rule::Injective,
                 format!("two elements of `{var}` at `{lmad}` may share a cell"),
@@ -233,7 +236,7 @@ pub(super) trait Scope {
 
     /// Whether all cells are provably in a block of that many.
     fn inside(&self, lmad: &Lmad<Var>, cells: &Size) -> bool {
-        let mut known = self.known().clone();
+        let mut known = self.known_here();
         for dim in &lmad.dims {
             known.assume_nonneg(&dim.length - &Size::one());
         }

@@ -259,6 +259,12 @@ impl Scope for Spot<'_, '_, '_> {
         self.known
     }
 
+    fn known_here(&self) -> Ranges<Var> {
+        let mut known = self.known.clone();
+        self.draft.index().assume_shown_at(self.moment, &mut known);
+        known
+    }
+
     fn find_block(&self, var: &Var) -> Option<BlockInfo> {
         if let Some((alloc, info)) = self.draft.alloc(var) {
             let seen = info.start <= self.moment && self.moment <= self.body_end(info.body);

@@ -341,7 +341,10 @@ impl<'p> Overwrites<'_, 'p> {
     }
 
     fn are_apart(&self, write: &Write, read: &Use) -> bool {
-        let mut known = self.index.known.clone();
+        // Where the two meet, both are there.
+        let mut known = self
+            .index
+            .known_at(&[write.start, write.end, read.bound, read.at]);
         there_are_iterations(self.draft, write.body, &mut known);
         if read.parts.iter().any(|part| self.is_inside(write, part)) {
             return true;
@@ -407,7 +410,10 @@ impl<'p> Overwrites<'_, 'p> {
             counted,
             around: info.body,
         };
-        is_apart(write, read, &|written, cells| across.apart(written, cells))
+        let moments = [write.start, write.end, read.bound, read.at];
+        is_apart(write, read, &|written, cells| {
+            across.apart(written, cells, &moments)
+        })
     }
 }
 

@@ -284,10 +284,12 @@ impl<'a, 'p> Operation<'a, 'p> {
 
     /// Whether what one iteration writes is not what another one touches.
     fn apart(&self, write: &Access, other: &Access) -> bool {
+        // Where the two meet, both are there.
+        let bound = [&write.var, &other.var].map(|var| self.index.bound.get(var).copied().unwrap_or(0));
         let Some(write) = &write.lmad else {
             return false;
         };
         let mut others = other.lmad.iter().chain(&other.cell);
-        others.any(|other| self.across.apart(write, other))
+        others.any(|other| self.across.apart(write, other, &bound))
     }
 }

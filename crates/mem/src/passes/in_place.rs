@@ -391,7 +391,7 @@ fn read_meanwhile(
                 continue;
             }
             let from = index.normalised(&from.lmad);
-            match disjoint(&from, &part, &index.known) {
+            match disjoint(&from, &part, &index.known_at(&[info.start])) {
                 Verdict::Disjoint(proof) => proofs.push(format!(
                     "the cells {from} of `{}` are not the cells {part} that it goes to: {proof}",
                     var.name

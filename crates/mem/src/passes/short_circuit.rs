@@ -11,7 +11,7 @@
 //!
 //! The same at the end of a `map`'s function (a row is built in its row of the result), at the end of a function (a result that
 //! is a transposition or reversal of something is built so that it fills its block in row-major order), in array literals,
-//! and in `with` where the array is updated in place.
+//! and in `with` where the array is updated in place. What an `if` or `case` gives is built there by each branch that makes it.
 //!
 //! The conditions, for an array `x` made by a statement and copied to a place `p` by a later one of the same body:
 //! - the block of `p`, and the variables of its descriptor, are there before `x` is made (an allocation is moved up);
@@ -22,6 +22,7 @@
 //! - Introduces: nothing.
 //! - Guarantees: nothing but places changes.
 
+mod branches;
 mod undisturbed;
 
 use super::{Log, Note, Obstacle};
@@ -293,15 +294,15 @@ fn attempt(draft: &mut Draft<'_, '_>, changes: &mut Changes, copy: &Copy) -> Att
     let Some(home) = home.and_then(Storage::home).cloned() else {
         return Err(format!("`{}` is in no block", index.name(&owner)).into());
     };
-    // A larger block was moved up for something that this array is part of, and which has to stay with it.
-    let own = key(made.stmt).and_then(|key| draft.allocs.get(key));
-    let cells = index
-        .leaves(&owner)
-        .get(leaf)
-        .map_or_else(Size::zero, Leaf::cells);
-    let is_own = |alloc: &Alloc| alloc.block == home.block && index.env.same_size(&alloc.cells, &cells);
-    if !own.is_some_and(|allocs| allocs.iter().any(is_own)) {
-        return Err(format!("`{}` is in a block that others have made", index.name(&owner)).into());
+    let array = Array {
+        owner,
+        leaf,
+        home,
+        made,
+    };
+    let is_chosen = matches!(made.stmt.exp, Exp::If { .. } | Exp::Case { .. });
+    if !is_chosen {
+        has_own_block(draft, &array)?;
     }
     let mark = draft.mark();
     let to = Home {
@@ -309,19 +310,57 @@ fn attempt(draft: &mut Draft<'_, '_>, changes: &mut Changes, copy: &Copy) -> Att
         lmad,
     };
     there_before(draft, &to, made.start)?;
-    let proofs = undisturbed(draft, &to, &home, made, copy)?;
-    unchanged_after(draft, &to, &home, copy)?;
-    relocate(draft, &owner, leaf, &to).ok_or_else(|| {
-        format!(
-            "something that is taken from `{}` has no descriptor in `{}`",
-            index.name(&owner),
-            to.block.name
-        )
-    })?;
+    let proofs = match is_chosen {
+        true => branches::build_there(draft, &array, &to, copy)?,
+        false => {
+            let proofs = undisturbed(draft, &to, &array.home, made, copy)?;
+            unchanged_after(draft, &to, &array.home, copy)?;
+            put_there(draft, &array, &to)?;
+            proofs
+        }
+    };
     match changes.check(draft, mark) {
         Ok(()) => Ok(proofs),
         Err(broken) => Err(broken.message.into()),
     }
+}
+
+/// A leaf of an array, where it is now and the statement that makes it.
+struct Array<'i, 'p> {
+    owner: Var,
+    leaf: usize,
+    home: Home,
+    made: &'i StmtInfo<'p>,
+}
+
+/// Whether the statement that makes an array makes its block, for it alone. (A larger block was moved up for something that this array
+/// is part of, and which has to stay with it.)
+fn has_own_block(draft: &Draft<'_, '_>, array: &Array<'_, '_>) -> Result<(), String> {
+    let index = draft.index();
+    let own = key(array.made.stmt).and_then(|key| draft.allocs.get(key));
+    let leaves = index.leaves(&array.owner);
+    let cells = leaves.get(array.leaf).map_or_else(Size::zero, Leaf::cells);
+    let is_own = |alloc: &Alloc| alloc.block == array.home.block && index.env.same_size(&alloc.cells, &cells);
+    match own.is_some_and(|allocs| allocs.iter().any(is_own)) {
+        true => Ok(()),
+        false => Err(format!(
+            "`{}` is in a block that others have made",
+            index.name(&array.owner)
+        )),
+    }
+}
+
+fn put_there(draft: &mut Draft<'_, '_>, array: &Array<'_, '_>, to: &Home) -> Result<(), String> {
+    let stays = cannot_follow(draft.index(), array, to);
+    relocate(draft, &array.owner, array.leaf, to).ok_or(stays)
+}
+
+fn cannot_follow(index: &Index<'_>, array: &Array<'_, '_>, to: &Home) -> String {
+    format!(
+        "something that is taken from `{}` has no descriptor in `{}`",
+        index.name(&array.owner),
+        to.block.name
+    )
 }
 
 /// The block that an array is copied to, which is made before the array is.

@@ -126,7 +126,10 @@ impl<'p> Between<'_, '_, 'p> {
         let index = self.index;
         let (theirs, ours) = (index.normalised(cells), index.normalised(&self.to.lmad));
         let block = &self.to.block.name;
-        match disjoint(&theirs, &ours, &index.known) {
+        // Where the two meet, both are there.
+        let bound = index.bound.get(var).copied().unwrap_or(0);
+        let known = index.known_at(&[self.making.start, bound]);
+        match disjoint(&theirs, &ours, &known) {
             Verdict::Disjoint(proof) => Ok(format!(
                 "the cells {theirs} of `{}` are not its cells {ours}: {proof}",
                 var.name
