@@ -300,7 +300,6 @@ fn main_loops_copy_nothing_and_allocate_nothing() {
         ("examples/needleman_wunsch", 0),
         ("examples/needleman_wunsch_blocked", 0),
         ("bench/workloads/hotspot", 1),
-        ("bench/workloads/fft", 2),
         ("bench/workloads/lbm", 1),
         // Three blocks take turns.
         ("bench/workloads/nw", 0),
