@@ -535,10 +535,14 @@ impl<'a> Machine<'a> {
     }
 
     fn index(&self, index: &Index, frame: &Frame) -> Run<i64> {
-        let value = index.eval_saturating(&|name: &Name| match frame.get(name) {
+        let known = |name: &Name| match frame.get(name) {
             Some(Slot::Scalar(Some(Scalar::I64(value)))) => Some(*value),
             _ => None,
-        });
+        };
+        let value = match index.as_var() {
+            Some(name) => known(name),
+            None => index.eval_saturating(&known),
+        };
         value.ok_or_else(|| RunError::Broken(format!("the index {index} has no value")))
     }
 

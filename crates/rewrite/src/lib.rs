@@ -94,16 +94,14 @@ pub fn run_to_fixed_point(
     rounds: usize,
     log: &mut Log,
 ) -> Result<Checked<Program>, Box<CheckFailure>> {
-    let mut next_var = program.next_var;
     let mut pending = Work::of(Part::whole(program), 0);
     let mut done: Vec<Part> = Vec::new();
     while let Some(mut work) = pending.pop() {
-        work.part.take_variables_from(next_var);
+        if let Some(before) = done.last() {
+            work.part.follow(before);
+        }
         match work.run(passes, rounds, log)? {
-            Reached::End(part) => {
-                next_var = part.program.next_var;
-                done.push(part);
-            }
+            Reached::End(part) => done.push(part),
             Reached::Fork(parts) => pending.extend(parts),
         }
     }

@@ -7,8 +7,9 @@
 //! entry a = f   entry b = g   entry c = h         entry a = f   entry b = g
 //! ```
 //!
-//! Every part has all data types and foreign functions. A part of a program that satisfies the rules satisfies them. Variables stay
-//! what they are: who adds some to a part takes numbers that the parts before it have not taken.
+//! Every part has all data types and foreign functions. A part of a program that satisfies the rules satisfies them. Variables and
+//! data types stay what they are. Parts are worked on one after another, and each follows the one before: who adds variables or data
+//! types to it takes numbers that no part has taken.
 
 use super::Checked;
 use crate::ir::{Entry, Exp, FunId, Function, Program};
@@ -31,10 +32,14 @@ impl Part {
         }
     }
 
-    /// Leaves the variables below this number to others.
-    pub fn take_variables_from(&mut self, next_var: u32) {
-        let own = &mut self.program.0.next_var;
-        *own = next_var.max(*own);
+    /// Leaves to a part that was worked on before what that has taken: numbers of variables, and of data types, of which a part
+    /// that has come later knows all.
+    pub fn follow(&mut self, before: &Part) {
+        let (own, before) = (&mut self.program.0, &before.program);
+        own.next_var = own.next_var.max(before.next_var);
+        if own.data.len() < before.data.len() {
+            own.data.clone_from(&before.data);
+        }
     }
 
     /// The parts of a part, in the order of their first functions; the part itself where it has no others.
@@ -172,5 +177,73 @@ fn join(joined: &mut [usize], left: usize, right: usize) {
     let (left, right) = (first_of(joined, left), first_of(joined, right));
     if let Some(slot) = joined.get_mut(left.max(right)) {
         *slot = left.min(right);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Part;
+    use crate::check::check;
+    use crate::parse::parse_program;
+    use crate::print::{Spans, program_to_string};
+    use almach_base::FileId;
+
+    const PROGRAM: &str = "
+        fun twice (x: i64): i64 = let y: i64 = x * 2i64 in y
+        fun alone (x: i64): i64 = let y: i64 = x - 1i64 in y
+        fun once_more (x: i64): i64 = let y: i64 = twice(x) in let z: i64 = twice(y) in z
+        entry last = once_more (x: i64): i64
+        entry middle = alone (x: i64): i64
+        entry first = twice (x: i64): i64";
+
+    fn whole() -> Part {
+        let program = parse_program(PROGRAM, FileId(0)).expect("a program");
+        Part::whole(check(program, "test").expect("a program that satisfies the rules"))
+    }
+
+    #[test]
+    fn calls_hold_functions_together() {
+        let parts = whole().split();
+        let functions = parts.iter().map(|part| {
+            let names = part.program.functions.iter().map(|function| function.name.as_str());
+            names.collect::<Vec<_>>()
+        });
+        assert_eq!(
+            functions.collect::<Vec<_>>(),
+            [vec!["twice", "once_more"], vec!["alone"]]
+        );
+        for part in parts {
+            check(part.program.into_inner(), "split").expect("a part that satisfies the rules");
+        }
+    }
+
+    #[test]
+    fn parts_make_the_whole_again() {
+        let before = program_to_string(&whole().program, Spans::Omit);
+        let mut parts = whole().split();
+        assert_eq!(program_to_string(&Part::join(vec![whole()]), Spans::Omit), before);
+        // Functions come in the order of the parts, entries in that of the program.
+        parts.reverse();
+        let joined = check(Part::join(parts), "join").expect("a whole that satisfies the rules");
+        let entries: Vec<&str> = joined.entries.iter().map(|entry| entry.name.as_str()).collect();
+        assert_eq!(entries, ["last", "middle", "first"]);
+        let called = joined.entries.iter().map(|entry| {
+            let function = joined.functions.get(entry.function.0 as usize);
+            function.map(|function| function.name.as_str())
+        });
+        assert_eq!(
+            called.collect::<Vec<_>>(),
+            [Some("once_more"), Some("alone"), Some("twice")]
+        );
+    }
+
+    #[test]
+    fn a_part_follows_what_the_one_before_it_took() {
+        let mut parts = whole().split();
+        let mut second = parts.pop().expect("two parts");
+        let mut first = parts.pop().expect("two parts");
+        first.program.0.next_var += 5;
+        second.follow(&first);
+        assert_eq!(second.program.next_var, first.program.next_var);
     }
 }
