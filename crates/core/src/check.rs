@@ -27,6 +27,7 @@
 
 mod data;
 mod entry;
+pub mod parts;
 mod scope;
 
 use crate::ir::{

@@ -10,7 +10,8 @@ use crate::ir::{
 };
 use crate::typing::Supply;
 use almach_value::Scalar;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::FxHashMap;
+use std::collections::HashSet;
 
 /// Both walkers, by shared and by mutable reference. A binder is visited before its uses, a statement's expression
 /// before its pattern.
@@ -299,7 +300,7 @@ impl Walk for Vars {
 /// How often variables are used, sizes in types included.
 #[derive(Default, Debug)]
 pub struct UseCounts {
-    counts: HashMap<Var, usize>,
+    counts: FxHashMap<Var, usize>,
 }
 
 impl UseCounts {
@@ -334,7 +335,7 @@ impl Walk for UseCounts {
 /// Atoms for variables. Chains are followed when a replacement is added, so applying it is one step.
 #[derive(Clone, Default, Debug)]
 pub struct Substitution {
-    atoms: HashMap<Var, Atom>,
+    atoms: FxHashMap<Var, Atom>,
 }
 
 impl Substitution {
@@ -414,7 +415,7 @@ pub fn atom_as_size(atom: &Atom) -> Option<Size> {
 /// Gives every binder it meets a fresh name, and its uses with it.
 struct Freshen<'a> {
     supply: &'a mut Supply,
-    names: HashMap<Var, Var>,
+    names: FxHashMap<Var, Var>,
 }
 
 impl WalkMut for Freshen<'_> {
@@ -440,7 +441,7 @@ impl WalkMut for Freshen<'_> {
 /// A copy of a lambda whose binders are all new.
 pub fn fresh_lambda(lambda: &Lambda, supply: &mut Supply) -> Lambda {
     let mut copy = lambda.clone();
-    let names = HashMap::new();
+    let names = FxHashMap::default();
     Freshen { supply, names }.lambda(&mut copy);
     copy
 }
@@ -448,7 +449,7 @@ pub fn fresh_lambda(lambda: &Lambda, supply: &mut Supply) -> Lambda {
 /// A copy of a body whose binders are all new.
 pub fn fresh_body(body: &Body, supply: &mut Supply) -> Body {
     let mut copy = body.clone();
-    let names = HashMap::new();
+    let names = FxHashMap::default();
     Freshen { supply, names }.body(&mut copy);
     copy
 }
@@ -456,7 +457,7 @@ pub fn fresh_body(body: &Body, supply: &mut Supply) -> Body {
 /// A copy of an expression whose binders are all new.
 pub fn fresh_exp(exp: &Exp, supply: &mut Supply) -> Exp {
     let mut copy = exp.clone();
-    let names = HashMap::new();
+    let names = FxHashMap::default();
     Freshen { supply, names }.exp(&mut copy);
     copy
 }
@@ -464,7 +465,7 @@ pub fn fresh_exp(exp: &Exp, supply: &mut Supply) -> Exp {
 /// A copy of a function whose binders are all new.
 pub fn fresh_function(function: &Function, supply: &mut Supply) -> Function {
     let mut copy = function.clone();
-    let names = HashMap::new();
+    let names = FxHashMap::default();
     walk_function_mut(&mut Freshen { supply, names }, &mut copy);
     copy
 }

@@ -3,6 +3,7 @@
 //! store. Parallel loops run backwards, so that what depends on order shows.
 
 mod block;
+mod code;
 mod collectives;
 mod commands;
 mod expressions;
@@ -10,14 +11,13 @@ mod rows;
 mod store;
 
 use crate::check::Checked;
-use crate::phrase::{Phrase, Side};
-use crate::prim::{Prim, Site};
-use crate::ty::{Data, Kind, Nat, PhraseType};
+use crate::phrase::Side;
+use crate::prim::Site;
+use crate::ty::{Kind, Nat, PhraseType};
 use almach_base::Name;
 use almach_value::Scalar;
 use almach_value::ops::OpError;
-use std::cell::RefCell;
-use std::collections::HashMap;
+use code::{Call, Code, Passed, Ready, Size};
 use std::fmt;
 use std::rc::Rc;
 
@@ -75,12 +75,11 @@ pub(crate) enum Meaning<'p> {
     NatFun(Rc<dyn Fn(i64) -> Run<Meaning<'p>> + 'p>),
 }
 
-/// Names in scope, the innermost first.
+/// What binders stand for, the innermost first.
 #[derive(Clone, Default)]
 pub(crate) struct Env<'p>(Option<Rc<Node<'p>>>);
 
 struct Node<'p> {
-    name: &'p Name,
     value: Bound<'p>,
     outer: Env<'p>,
 }
@@ -91,39 +90,53 @@ enum Bound<'p> {
 }
 
 impl<'p> Env<'p> {
-    fn phrase(&self, name: &'p Name, meaning: Meaning<'p>) -> Env<'p> {
+    fn bind(&self, value: Bound<'p>) -> Env<'p> {
         Env(Some(Rc::new(Node {
-            name,
-            value: Bound::Phrase(meaning),
+            value,
             outer: self.clone(),
         })))
     }
 
-    fn nat(&self, name: &'p Name, value: i64) -> Env<'p> {
-        Env(Some(Rc::new(Node {
-            name,
-            value: Bound::Nat(value),
-            outer: self.clone(),
-        })))
+    fn phrase(&self, meaning: Meaning<'p>) -> Env<'p> {
+        self.bind(Bound::Phrase(meaning))
     }
 
-    fn find(&self, name: &Name) -> Option<&Bound<'p>> {
-        let mut env = self;
-        while let Some(node) = &env.0 {
-            if node.name == name {
-                return Some(&node.value);
-            }
-            env = &node.outer;
+    fn nat(&self, value: i64) -> Env<'p> {
+        self.bind(Bound::Nat(value))
+    }
+
+    /// With that many binders in between.
+    fn find(&self, distance: usize) -> Option<&Bound<'p>> {
+        let mut node = self.0.as_ref()?;
+        for _ in 0..distance {
+            node = node.outer.0.as_ref()?;
         }
-        None
+        Some(&node.value)
     }
 
-    pub(crate) fn size(&self, nat: &Nat) -> Run<i64> {
-        let value = nat.eval_saturating(&|name: &Name| match self.find(name) {
+    fn number(&self, distance: usize) -> Option<i64> {
+        match self.find(distance) {
             Some(Bound::Nat(value)) => Some(*value),
-            _ => None,
-        });
-        value.ok_or_else(|| broken(format!("the size {nat} has no value")))
+            Some(Bound::Phrase(_)) | None => None,
+        }
+    }
+
+    fn size(&self, size: &Size<'p>) -> Run<i64> {
+        let unknown = |nat: &Nat| broken(format!("the size {nat} has no value"));
+        match size {
+            Size::Known(value) => Ok(*value),
+            Size::Var(distance) => self
+                .number(*distance)
+                .ok_or_else(|| broken("a size without a value")),
+            Size::Term(nat, names) => {
+                let value = nat.eval_saturating(&|name: &Name| {
+                    let known = names.iter().find(|(known, _)| *known == name)?;
+                    self.number(known.1)
+                });
+                value.ok_or_else(|| unknown(nat))
+            }
+            Size::Unknown(nat) => Err(unknown(nat)),
+        }
     }
 }
 
@@ -134,15 +147,13 @@ pub(crate) fn broken(what: impl Into<String>) -> RunError {
 /// Runs a procedure of a checked program on sizes and inputs; gives what it wrote to its acceptors, in order.
 pub fn run(checked: &Checked, proc: &str, sizes: &[i64], inputs: &[Block]) -> Result<Vec<Block>, RunError> {
     let program = checked.runnable();
-    let Some(found) = program.procs.iter().find(|known| &*known.name == proc) else {
+    let ready = Ready::of(checked, proc)?;
+    let Some(found) = program.procs.get(ready.start) else {
         return Err(broken(format!("there is no procedure `{proc}`")));
     };
     let mut store = Store::with(&program.stores);
-    let interpreter = Interpreter {
-        procs: &program.procs,
-        arities: Rc::default(),
-    };
-    let mut meaning = interpreter.meaning(&found.body, &Env::default())?;
+    let interpreter = Interpreter { procs: &ready.procs };
+    let mut meaning = interpreter.proc(ready.start)?;
     let (mut ty, mut sizes, mut inputs) = (&found.ty, sizes.iter(), inputs.iter());
     let mut outputs = Vec::new();
     loop {
@@ -177,139 +188,91 @@ pub fn run(checked: &Checked, proc: &str, sizes: &[i64], inputs: &[Block]) -> Re
         .collect()
 }
 
-/// Meanings refer to the phrases they are made from, so nothing of a program is copied.
-#[derive(Clone)]
+/// Meanings refer to the code they are made from, so nothing of a program is copied.
+#[derive(Clone, Copy)]
 pub(crate) struct Interpreter<'p> {
-    procs: &'p [crate::phrase::Proc],
-    /// How many arguments a primitive takes, by where its instance stands.
-    arities: Rc<RefCell<HashMap<usize, usize>>>,
+    procs: &'p [Option<Code<'p>>],
 }
 
 impl<'p> Interpreter<'p> {
-    pub(crate) fn meaning(&self, phrase: &'p Phrase, env: &Env<'p>) -> Run<Meaning<'p>> {
-        match phrase {
-            Phrase::At(_, inner) => self.meaning(inner, env),
-            Phrase::Var(name) => match env.find(name) {
+    fn proc(self, number: usize) -> Run<Meaning<'p>> {
+        match self.procs.get(number) {
+            Some(Some(code)) => self.meaning(code, &Env::default()),
+            _ => Err(broken("a procedure that nothing reaches")),
+        }
+    }
+
+    fn meaning(self, code: &'p Code<'p>, env: &Env<'p>) -> Run<Meaning<'p>> {
+        match code {
+            Code::Var(distance) => match env.find(*distance) {
                 Some(Bound::Phrase(meaning)) => Ok(meaning.clone()),
-                Some(Bound::Nat(_)) => Err(broken(format!("the size `{name}` is no phrase"))),
-                None => match self.procs.iter().find(|proc| proc.name == *name) {
-                    Some(proc) => self.meaning(&proc.body, &Env::default()),
-                    None => Err(broken(format!("`{name}` has no meaning"))),
-                },
+                Some(Bound::Nat(_)) | None => Err(broken("a variable without a meaning")),
             },
-            Phrase::Prim(instance) => self.prim(instance, env),
-            Phrase::Lam(name, _, body) => {
-                let (this, name, body, env) = (self.clone(), name, body, env.clone());
+            Code::Proc(number) => self.proc(*number),
+            Code::Prim(primitive, arguments) => self.prim(primitive, arguments, env),
+            Code::Lam(body) => {
+                let env = env.clone();
                 Ok(Meaning::Fun(Rc::new(move |argument| {
-                    this.meaning(body, &env.phrase(name, argument))
+                    self.meaning(body, &env.phrase(argument))
                 })))
             }
-            Phrase::App(..) if let Some((first, second)) = sequence(phrase) => {
+            Code::Sequence(commands) => {
                 // The second command's sizes may only have values once the first has run.
-                let (this, env) = (self.clone(), env.clone());
+                let env = env.clone();
                 Ok(Meaning::Comm(Rc::new(move |store| {
-                    this.meaning(first, &env)?.run(store)?;
-                    this.meaning(second, &env)?.run(store)
+                    self.meaning(&commands.0, &env)?.run(store)?;
+                    self.meaning(&commands.1, &env)?.run(store)
                 })))
             }
-            Phrase::App(..) if let Some(proc) = self.called(phrase, env) => {
+            Code::Call(call) => {
                 // Procedures may call each other in turn: what a call means is asked when it runs.
-                let (this, env) = (self.clone(), env.clone());
+                let env = env.clone();
                 Ok(Meaning::Comm(Rc::new(move |store| {
                     store.enter_call(DEEPEST)?;
-                    this.call(phrase, proc, &env, store)?;
+                    self.call(call, &env, store)?;
                     store.leave_call();
                     Ok(())
                 })))
             }
-            Phrase::App(function, argument) => {
-                let function = self.meaning(function, env)?;
-                function.apply(self.meaning(argument, env)?)
+            Code::App(parts) => {
+                let function = self.meaning(&parts.0, env)?;
+                function.apply(self.meaning(&parts.1, env)?)
             }
-            Phrase::TypeLam(name, Kind::Nat, body) => {
-                let (this, name, body, env) = (self.clone(), name, body, env.clone());
+            Code::NatLam(body) => {
+                let env = env.clone();
                 Ok(Meaning::NatFun(Rc::new(move |size| {
-                    this.meaning(body, &env.nat(name, size))
+                    self.meaning(body, &env.nat(size))
                 })))
             }
-            Phrase::TypeLam(_, Kind::Data, _) | Phrase::DataApp(..) => Err(broken(
-                "functions of data types are instantiated before a program runs",
-            )),
-            Phrase::NatApp(function, nat) => match self.meaning(function, env)? {
-                Meaning::NatFun(function) => function(env.size(nat)?),
+            Code::NatApp(function, size) => match self.meaning(function, env)? {
+                Meaning::NatFun(function) => function(env.size(size)?),
                 _ => Err(broken("a size is given to what takes none")),
             },
-            Phrase::Pair(left, right) => Ok(Meaning::Pair(Rc::new((
-                self.meaning(left, env)?,
-                self.meaning(right, env)?,
+            Code::Pair(parts) => Ok(Meaning::Pair(Rc::new((
+                self.meaning(&parts.0, env)?,
+                self.meaning(&parts.1, env)?,
             )))),
-            Phrase::Project(side, inner) => match (side, self.meaning(inner, env)?) {
+            Code::Project(side, inner) => match (side, self.meaning(inner, env)?) {
                 (Side::First, Meaning::Pair(pair)) => Ok(pair.0.clone()),
                 (Side::Second, Meaning::Pair(pair)) => Ok(pair.1.clone()),
                 _ => Err(broken("a component of what is no pair")),
             },
+            Code::Broken(what) => Err(broken(what.clone())),
         }
-    }
-}
-
-impl<'p> Interpreter<'p> {
-    /// The number of the procedure that a phrase gives all its arguments to.
-    fn called(&self, phrase: &Phrase, env: &Env<'p>) -> Option<usize> {
-        let (mut head, arguments) = phrase.spine();
-        while let Phrase::NatApp(inner, _) = head {
-            head = inner.unmarked();
-        }
-        let Phrase::Var(name) = head else {
-            return None;
-        };
-        let at = self.procs.iter().position(|proc| proc.name == *name)?;
-        let proc = self.procs.get(at)?;
-        (env.find(name).is_none() && arguments.len() == parameters(&proc.ty)).then_some(at)
     }
 
     /// Runs a call. Scalars are computed before it, once.
-    fn call(&self, phrase: &'p Phrase, proc: usize, env: &Env<'p>, store: &mut Store) -> Run<()> {
-        let (head, arguments) = phrase.spine();
-        let mut meaning = self.meaning(head, env)?;
-        let mut ty = self.procs.get(proc).map(|proc| &proc.ty);
-        for argument in arguments {
-            while let Some(PhraseType::Dependent(_, _, inner)) = ty {
-                ty = Some(inner);
-            }
-            let Some(PhraseType::Fun(_, from, to)) = ty else {
-                return Err(broken("an argument is given to what takes none"));
-            };
+    fn call(self, call: &'p Call<'p>, env: &Env<'p>, store: &mut Store) -> Run<()> {
+        let mut meaning = self.meaning(&call.head, env)?;
+        for (how, argument) in &call.arguments {
             let mut passed = self.meaning(argument, env)?;
-            if let PhraseType::Exp(Data::Scalar(_) | Data::Index(_)) = &**from {
+            if *how == Passed::AsValue {
                 let value = passed.exp()?(store, &[])?;
                 passed = Meaning::Exp(Rc::new(move |_, _| Ok(value)));
             }
             meaning = meaning.apply(passed)?;
-            ty = Some(to);
         }
         meaning.run(store)
-    }
-}
-
-/// How many phrases a procedure takes.
-fn parameters(ty: &PhraseType) -> usize {
-    match ty {
-        PhraseType::Fun(_, _, result) => 1 + parameters(result),
-        PhraseType::Dependent(_, _, result) => parameters(result),
-        PhraseType::Exp(_) | PhraseType::Acc(_) | PhraseType::Comm | PhraseType::Product(..) => 0,
-    }
-}
-
-/// The two commands of `first; second`.
-fn sequence(phrase: &Phrase) -> Option<(&Phrase, &Phrase)> {
-    match phrase {
-        Phrase::App(head, argument) => match (head.unmarked(), argument.unmarked()) {
-            (Phrase::Prim(instance), Phrase::Pair(first, second)) if instance.prim == Prim::Seq => {
-                Some((first, second))
-            }
-            _ => None,
-        },
-        _ => None,
     }
 }
 

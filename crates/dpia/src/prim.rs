@@ -362,6 +362,10 @@ impl Prim {
     /// The closed type of the primitive; none where an operator does not apply to its operand, and for `fill` and
     /// `open`, whose type depends on their argument.
     pub fn scheme(&self) -> Option<PhraseType> {
+        self.with_scheme(PhraseType::clone)
+    }
+
+    fn with_scheme<T>(&self, look: impl FnOnce(&PhraseType) -> T) -> Option<T> {
         let text = match self.row() {
             (_, Some(text)) => text.to_string(),
             _ => self.family_scheme()?,
@@ -373,7 +377,8 @@ impl Prim {
             parsed
                 .entry(text)
                 .or_insert_with_key(|text| parse_phrase_type(text).ok())
-                .clone()
+                .as_ref()
+                .map(look)
         })
     }
 
@@ -577,6 +582,24 @@ pub fn instance_type(instance: &Instance) -> Result<PhraseType, String> {
             "`{}` has too many size or type arguments",
             instance.prim.name()
         )),
+    }
+}
+
+/// How many phrases a primitive takes.
+pub fn arity(instance: &Instance) -> Result<usize, String> {
+    fn phrases(ty: &PhraseType) -> usize {
+        match ty {
+            PhraseType::Fun(_, _, result) => 1 + phrases(result),
+            PhraseType::Dependent(_, _, result) => phrases(result),
+            PhraseType::Exp(_) | PhraseType::Acc(_) | PhraseType::Comm | PhraseType::Product(..) => 0,
+        }
+    }
+    match instance.prim {
+        Prim::Fill | Prim::Open => cell_type(instance).map(|ty| phrases(&ty)),
+        _ => {
+            let arity = instance.prim.with_scheme(phrases);
+            arity.ok_or_else(|| format!("`{}` is not defined", instance.prim))
+        }
     }
 }
 

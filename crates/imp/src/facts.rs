@@ -8,15 +8,28 @@ use almach_base::Name;
 use almach_nat::{Poly, Range, Ranges, Ratio};
 use almach_value::BinOp;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::RefCell;
 
 /// No question looks at more facts than this.
 const MOST: usize = 64;
 
 #[derive(Clone, Default, Debug)]
 pub struct Facts {
-    learnt: Vec<Fact>,
+    learnt: Vec<Learnt>,
     /// Which facts mention a name.
     about: FxHashMap<Name, Vec<usize>>,
+    /// How many facts were ever learnt.
+    count: u32,
+    /// Answers to [`Facts::is_nonneg`], by the question and the facts it is answered with: the same question is asked of an index
+    /// wherever it stands, and of its parts with it.
+    answers: RefCell<FxHashMap<(Index, Vec<u32>), bool>>,
+}
+
+#[derive(Clone, Debug)]
+struct Learnt {
+    fact: Fact,
+    /// No other fact has it, before or after.
+    number: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -38,8 +51,8 @@ impl Facts {
 
     /// Forgets what was learnt since.
     pub fn forget_since(&mut self, mark: Mark) {
-        for fact in self.learnt.drain(mark.0..).rev() {
-            for name in fact.names() {
+        for learnt in self.learnt.drain(mark.0..).rev() {
+            for name in learnt.fact.names() {
                 if let Some(about) = self.about.get_mut(name) {
                     about.pop();
                 }
@@ -54,7 +67,9 @@ impl Facts {
                 .or_default()
                 .push(self.learnt.len());
         }
-        self.learnt.push(fact);
+        let number = self.count;
+        self.learnt.push(Learnt { fact, number });
+        self.count += 1;
     }
 
     pub fn set_natural(&mut self, name: &Name) {
@@ -82,7 +97,7 @@ impl Facts {
         let about = self.about.get(name)?.iter().rev();
         about
             .filter_map(|at| self.learnt.get(*at))
-            .find_map(|fact| match fact {
+            .find_map(|learnt| match &learnt.fact {
                 Fact::Range(of, range) if of == name && range.lower == range.upper => range.lower.as_ref(),
                 _ => None,
             })
@@ -127,7 +142,17 @@ impl Facts {
     pub fn is_nonneg(&self, index: &Index) -> bool {
         match index.as_constant() {
             Some(value) => value >= 0,
-            None => self.relevant([index]).is_nonneg(index),
+            None => {
+                let facts = self.facts_about([index]);
+                let numbers = facts.iter().map(|learnt| learnt.number).collect();
+                let question = (index.clone(), numbers);
+                if let Some(known) = self.answers.borrow().get(&question) {
+                    return *known;
+                }
+                let answer = ranges(facts).is_nonneg(index);
+                self.answers.borrow_mut().insert(question, answer);
+                answer
+            }
         }
     }
 
@@ -141,7 +166,7 @@ impl Facts {
         let mut found = Vec::new();
         for name in index.free_vars() {
             for at in self.about.get(name).into_iter().flatten() {
-                if let Some(Fact::Range(of, range)) = self.learnt.get(*at)
+                if let Some(Fact::Range(of, range)) = self.learnt.get(*at).map(|learnt| &learnt.fact)
                     && of == name
                 {
                     found.extend(range.upper.iter().flat_map(|upper| upper.free_vars().cloned()));
@@ -164,38 +189,51 @@ impl Facts {
         ranges.is_nonneg(&ratio.dividend) && ranges.is_nonneg(&ratio.divisor)
     }
 
-    /// What is known of the names in some polynomials, and of the names in that, and so on; the latest first.
-    fn relevant<'p>(&self, polys: impl IntoIterator<Item = &'p Index>) -> Ranges<Name> {
+    /// What is known of the names in some polynomials, and of the names in that, and so on.
+    fn relevant<'p>(&'p self, polys: impl IntoIterator<Item = &'p Index>) -> Ranges<Name> {
+        ranges(self.facts_about(polys))
+    }
+
+    /// The facts about the names in some polynomials, and about the names in those facts, and so on; the latest first.
+    fn facts_about<'p>(&'p self, polys: impl IntoIterator<Item = &'p Index>) -> Vec<&'p Learnt> {
         let mut open: Vec<&Name> = polys.into_iter().flat_map(|poly| poly.free_vars()).collect();
         let mut seen: FxHashSet<&Name> = FxHashSet::default();
         let mut used: FxHashSet<usize> = FxHashSet::default();
-        let mut ranges = Ranges::unknown();
-        // A range replaces what was known of its name, so other facts wait for all ranges.
-        let mut nonneg = Vec::new();
+        let mut found = Vec::new();
         while let Some(name) = open.pop() {
             if !seen.insert(name) {
                 continue;
             }
             for at in self.about.get(name).into_iter().flatten().rev() {
-                let Some(fact) = self
+                let Some(learnt) = self
                     .learnt
                     .get(*at)
                     .filter(|_| used.len() < MOST && used.insert(*at))
                 else {
                     continue;
                 };
-                match fact {
-                    Fact::Range(name, range) => ranges.set(name.clone(), range.clone()),
-                    Fact::NotNegative(index) => nonneg.push(index),
-                }
-                open.extend(fact.names());
+                found.push(learnt);
+                open.extend(learnt.fact.names());
             }
         }
-        for index in nonneg {
+        found
+    }
+}
+
+/// A range replaces what was known of its name, so other facts wait for all ranges.
+fn ranges(facts: Vec<&Learnt>) -> Ranges<Name> {
+    let mut ranges = Ranges::unknown();
+    for learnt in &facts {
+        if let Fact::Range(name, range) = &learnt.fact {
+            ranges.set(name.clone(), range.clone());
+        }
+    }
+    for learnt in facts {
+        if let Fact::NotNegative(index) = &learnt.fact {
             ranges.assume_nonneg(index.clone());
         }
-        ranges
     }
+    ranges
 }
 
 impl Fact {

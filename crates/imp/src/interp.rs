@@ -16,16 +16,16 @@ mod stores;
 mod trace;
 
 use crate::check::Checked;
-use crate::ir::{Access, Expr, Index, Passing, Program, Site, Stmt};
+use crate::ir::{Access, Expr, Index, Passing, Program, Site, Stmt, Writing};
 use almach_base::{Name, Span};
 use almach_value::failure::{RECURSION_BYTES, RECURSION_DEPTH};
 use almach_value::{Failure, Scalar};
 use control::Task;
 use devices::Home;
 use frame::{Frame, Slot};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::fmt;
-use stores::Stores;
+use stores::{Column, Stores};
 use trace::{Place, Traces};
 
 pub use entry::{run_entry, run_entry_with};
@@ -130,7 +130,7 @@ pub fn run_with(
         program,
         heap: Vec::new(),
         homes: Vec::new(),
-        lent: HashSet::new(),
+        lent: FxHashSet::default(),
         in_kernel: false,
         live: 0,
         traces: Traces::default(),
@@ -221,7 +221,7 @@ struct Machine<'a> {
     /// Where the cells of each block are.
     homes: Vec<Home>,
     /// Single cells that the host may use until a kernel starts, wherever the others of their blocks are.
-    lent: HashSet<(usize, usize)>,
+    lent: FxHashSet<Place>,
     in_kernel: bool,
     /// Blocks that are not freed.
     live: usize,
@@ -460,11 +460,16 @@ impl<'a> Machine<'a> {
     }
 
     fn view(&self, buffer: &Name, frame: &Frame) -> Run<View> {
-        if let Some(view) = self.stores.view(buffer) {
-            return Ok(view);
+        self.memory(buffer, frame).map(|(view, _)| view)
+    }
+
+    /// The cells that a name stands for, and how they are written.
+    fn memory(&self, buffer: &Name, frame: &Frame) -> Run<(View, Writing)> {
+        if let Some(Column { block, writing }) = self.stores.column(buffer) {
+            return Ok((View { block, offset: 0 }, writing));
         }
         match frame.get(buffer) {
-            Some(Slot::Buffer(Some(view))) => Ok(*view),
+            Some(Slot::Buffer(Some(view))) => Ok((*view, Writing::Plain)),
             Some(Slot::Buffer(None)) => {
                 Err(RunError::Broken(format!("`{buffer}` is used but holds nothing")))
             }
@@ -472,15 +477,16 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The block and the cell in it.
-    fn locate(&self, buffer: &Name, index: i64, frame: &Frame) -> Run<(usize, usize)> {
-        let view = self.view(buffer, frame)?;
+    /// The cell, and how it is written.
+    fn locate(&self, buffer: &Name, index: i64, frame: &Frame) -> Run<(Place, Writing)> {
+        let (view, writing) = self.memory(buffer, frame)?;
         let size = self.cells(view).len();
         let at = usize::try_from(index + view.offset)
             .ok()
             .filter(|at| index >= 0 && *at < size);
+        let block = view.block;
         match at {
-            Some(at) => Ok((view.block, at)),
+            Some(cell) => Ok((Place { block, cell }, writing)),
             None => Err(RunError::OutOfBounds {
                 buffer: buffer.clone(),
                 index,
@@ -490,31 +496,31 @@ impl<'a> Machine<'a> {
     }
 
     fn read(&mut self, buffer: &Name, index: i64, frame: &Frame) -> Run<Scalar> {
-        let (block, at) = self.locate(buffer, index, frame)?;
-        self.visit((block, at), buffer, Access::Read)?;
-        let place = Place { block, cell: at };
-        match self.stores.is_settled(buffer) {
+        let (place, writing) = self.locate(buffer, index, frame)?;
+        self.visit(place, buffer, Access::Read)?;
+        match writing == Writing::Settled {
             true => self.traces.acquire(place),
             false => self.traces.read(place, buffer)?,
         }
-        let found = self.heap.get(block).and_then(|block| *block.as_ref()?.get(at)?);
+        let block = self.heap.get(place.block);
+        let found = block.and_then(|block| *block.as_ref()?.get(place.cell)?);
         found.ok_or_else(|| RunError::Unwritten {
             what: format!("`{buffer}[{index}]`"),
         })
     }
 
     fn write(&mut self, buffer: &Name, index: i64, value: Scalar, frame: &Frame) -> Run<()> {
-        let (block, at) = self.locate(buffer, index, frame)?;
-        self.visit((block, at), buffer, Access::Write)?;
-        if self.stores.is_settled(buffer) {
-            if self.settle(block, at, value) {
-                self.traces.release(Place { block, cell: at });
+        let (place, writing) = self.locate(buffer, index, frame)?;
+        self.visit(place, buffer, Access::Write)?;
+        if writing == Writing::Settled {
+            if self.settle(place, value) {
+                self.traces.release(place);
             }
             return Ok(());
         }
-        self.traces.write(Place { block, cell: at }, buffer)?;
-        if let Some(Some(cells)) = self.heap.get_mut(block)
-            && let Some(cell) = cells.get_mut(at)
+        self.traces.write(place, buffer)?;
+        if let Some(Some(cells)) = self.heap.get_mut(place.block)
+            && let Some(cell) = cells.get_mut(place.cell)
         {
             *cell = Some(value);
         }
@@ -529,10 +535,14 @@ impl<'a> Machine<'a> {
     }
 
     fn index(&self, index: &Index, frame: &Frame) -> Run<i64> {
-        let value = index.eval_saturating(&|name: &Name| match frame.get(name) {
+        let known = |name: &Name| match frame.get(name) {
             Some(Slot::Scalar(Some(Scalar::I64(value)))) => Some(*value),
             _ => None,
-        });
+        };
+        let value = match index.as_var() {
+            Some(name) => known(name),
+            None => index.eval_saturating(&known),
+        };
         value.ok_or_else(|| RunError::Broken(format!("the index {index} has no value")))
     }
 

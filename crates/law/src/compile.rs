@@ -20,6 +20,8 @@ pub enum Settings {
     Full,
     /// No optimisation: several times faster.
     Quick,
+    /// The same by clang, where there is one that knows OpenMP: twice as fast again, and another compiler's opinion.
+    QuickByClang,
     /// What C leaves undefined ends the process.
     Trapping,
 }
@@ -28,7 +30,7 @@ impl Settings {
     fn flags(self) -> &'static [&'static str] {
         match self {
             Settings::Full => &[],
-            Settings::Quick => &["-O0"],
+            Settings::Quick | Settings::QuickByClang => &["-O0"],
             Settings::Trapping => &[
                 "-O1",
                 "-fsanitize=undefined",
@@ -36,6 +38,17 @@ impl Settings {
                 "-fno-sanitize=float-divide-by-zero",
             ],
         }
+    }
+
+    /// The C compiler, where there is one.
+    fn toolchain(self) -> Option<Toolchain> {
+        let clang = match self {
+            Settings::QuickByClang => Toolchain::of("clang").ok(),
+            Settings::Full | Settings::Quick | Settings::Trapping => None,
+        };
+        let found = clang.filter(Toolchain::supports_openmp).map(Ok);
+        let toolchain = found.unwrap_or_else(Toolchain::find).ok()?;
+        Some(toolchain.with_flags(self.flags().iter().copied()))
     }
 }
 
@@ -72,10 +85,9 @@ pub(crate) fn compile(
         Target::OpenCl => "opencl",
         Target::Cuda => "cuda",
     };
-    let Ok(toolchain) = Toolchain::find() else {
+    let Some(toolchain) = settings.toolchain() else {
         return Ok(None);
     };
-    let toolchain = toolchain.with_flags(settings.flags().iter().copied());
     let programs: Vec<usize> = (0..lowered.len())
         .filter(|at| lowered.get(*at).is_some_and(Option::is_some))
         .collect();

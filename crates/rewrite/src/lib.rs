@@ -35,6 +35,7 @@ pub mod views;
 
 use almach_base::Span;
 use almach_core::Program;
+use almach_core::check::parts::{Part, falls_apart};
 use almach_core::check::{CheckFailure, Checked, check};
 use std::collections::HashSet;
 
@@ -86,19 +87,68 @@ pub fn run(
 }
 
 /// Runs passes again and again until none of them changes anything, `rounds` times at most. A pass is left out where it has
-/// seen the program as it is, and only what has changed is checked.
+/// seen the program as it is, and only what has changed is checked. Parts of the program that calls do not connect are done one by
+/// one: what is finished is not looked at again because something else is not.
 pub fn run_to_fixed_point(
-    mut program: Checked<Program>,
-    passes: &[&Pass],
+    program: Checked<Program>,
+    passes: &[&'static Pass],
     rounds: usize,
     log: &mut Log,
 ) -> Result<Checked<Program>, Box<CheckFailure>> {
-    // Passes that leave the program alone, as it is now.
-    let mut idle: HashSet<&str> = HashSet::new();
-    let names: HashSet<&str> = passes.iter().map(|pass| pass.name).collect();
-    let mut before = program.clone();
-    for _ in 0..rounds {
-        for pass in passes {
+    let mut pending = Work::of(Part::whole(program), 0);
+    let mut done: Vec<Part> = Vec::new();
+    while let Some(mut work) = pending.pop() {
+        if let Some(before) = done.last() {
+            work.part.follow(before);
+        }
+        match work.run(passes, rounds, log)? {
+            Reached::End(part) => done.push(part),
+            Reached::Fork(parts) => pending.extend(parts),
+        }
+    }
+    match done.pop() {
+        Some(only) if done.is_empty() => Ok(only.program),
+        last => {
+            done.extend(last);
+            check(Part::join(done), "rewrites of parts")
+        }
+    }
+}
+
+/// A part of a program on its way to where no pass changes anything.
+struct Work {
+    part: Part,
+    /// How many passes it has been through, all rounds counted.
+    step: usize,
+}
+
+/// Where work on a part has come.
+enum Reached {
+    End(Part),
+    /// The part has fallen into several, the first of which is the last here.
+    Fork(Vec<Work>),
+}
+
+impl Work {
+    /// On everything that a part falls into, the first last.
+    fn of(part: Part, step: usize) -> Vec<Work> {
+        let parts = part.split().into_iter().rev();
+        parts.map(|part| Work { part, step }).collect()
+    }
+
+    fn run(
+        self,
+        passes: &[&'static Pass],
+        rounds: usize,
+        log: &mut Log,
+    ) -> Result<Reached, Box<CheckFailure>> {
+        let names: HashSet<&str> = passes.iter().map(|pass| pass.name).collect();
+        // Passes that leave the part alone, as it is now.
+        let mut idle: HashSet<&str> = HashSet::new();
+        let Part { mut program, places } = self.part;
+        let mut before = program.clone();
+        let rest = std::iter::repeat_n(passes, rounds).flatten().enumerate();
+        for (step, pass) in rest.skip(self.step) {
             if idle.contains(pass.name) {
                 continue;
             }
@@ -111,14 +161,18 @@ pub fn run_to_fixed_point(
                 Err(after) => {
                     idle.clear();
                     let checked = check(after, pass.name)?;
+                    if falls_apart(&checked) {
+                        let program = checked;
+                        return Ok(Reached::Fork(Work::of(Part { program, places }, step + 1)));
+                    }
                     before.follow(&checked);
                     checked
                 }
             };
+            if idle.len() == names.len() {
+                break;
+            }
         }
-        if idle.len() == names.len() {
-            break;
-        }
+        Ok(Reached::End(Part { program, places }))
     }
-    Ok(program)
 }

@@ -1,11 +1,11 @@
 //! The combinators with communication between iterations: their meaning is these loops.
 
+use super::code::Layout;
 use super::commands::{assign, comm, element, slot, step, with_cell};
 use super::expressions::{Applied, below, reader, take};
 use super::store::{Scalars, Step, Store};
 use super::{Acc, Exp, Meaning, Run, RunError, broken};
 use crate::prim::{Output, Prim, ScanKind, Site};
-use crate::ty::Data;
 use almach_prim::Chunk;
 use almach_value::Scalar;
 use std::collections::HashMap;
@@ -199,7 +199,7 @@ fn reduce_chunks<'p>(
 /// The operator of a combinator.
 struct Operation<'a, 'p> {
     applied: &'a Applied<'p>,
-    data: &'p Data,
+    data: &'p Layout<'p>,
     function: &'a Meaning<'p>,
 }
 

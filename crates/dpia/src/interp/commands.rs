@@ -1,10 +1,10 @@
 //! Commands.
 
+use super::code::Layout;
 use super::expressions::{Applied, below, reader, take};
 use super::store::{Step, Store, cell_reader, cell_writer, integer};
 use super::{Acc, Block, Exp, Interpreter, Meaning, Run, RunError, broken};
 use crate::prim::{Prim, Site};
-use crate::ty::Data;
 use almach_prim::Level;
 use almach_value::Scalar;
 use std::rc::Rc;
@@ -67,7 +67,7 @@ pub(super) fn with_cell<'p, T>(
 /// Assignment at any type: everything is read before anything is written.
 pub(super) fn assign<'p>(
     applied: &Applied<'p>,
-    data: &'p Data,
+    data: &'p Layout<'p>,
     acceptor: &Acc<'p>,
     exp: &Exp<'p>,
     store: &mut Store,
@@ -79,7 +79,7 @@ pub(super) fn assign<'p>(
 }
 
 impl<'p> Interpreter<'p> {
-    pub(crate) fn command(&self, applied: &Rc<Applied<'p>>, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
+    pub(super) fn command(self, applied: &Rc<Applied<'p>>, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
         let applied = applied.clone();
         match applied.prim {
             Prim::Skip => comm(|_| Ok(())),
@@ -195,10 +195,9 @@ fn check<'p>(site: Site, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
 
 /// `fill` and `open`.
 fn cell<'p>(applied: Rc<Applied<'p>>, mut arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
-    let Data::Some(names, _) = applied.data(0)? else {
+    let Layout::Some(count, _) = applied.data(0)? else {
         return Err(broken("a cell without sizes"));
     };
-    let count = names.len();
     let body = arguments.pop().ok_or_else(|| broken("a cell without a body"))?;
     let mut rest = arguments.into_iter();
     let owner = rest.next().ok_or_else(|| broken("no cell"))?;
@@ -218,7 +217,7 @@ fn cell<'p>(applied: Rc<Applied<'p>>, mut arguments: Vec<Meaning<'p>>) -> Run<Me
             }
             other => {
                 let exp = other.exp()?;
-                for at in 0..count {
+                for at in 0..*count {
                     body = apply_size(body, integer(exp(store, &[Step::Size(at)])?)?)?;
                 }
                 reader(move |store, path| exp(store, &below(&[Step::Contents], path)))
@@ -334,7 +333,7 @@ fn rows_in_places<'p>(level: Level, size: i64, arguments: Vec<Meaning<'p>>) -> R
 /// Computes into a cell of its own, then assigns: what is computed may read what is assigned.
 pub(super) fn step<'p>(
     applied: &Applied<'p>,
-    data: &'p Data,
+    data: &'p Layout<'p>,
     acceptor: &Acc<'p>,
     store: &mut Store,
     compute: impl FnOnce(Meaning<'p>) -> Run<Meaning<'p>>,

@@ -1,20 +1,18 @@
 //! Expressions and acceptors: each primitive is a change of path, as in Figure 6.
 
+use super::code::{Code, Layout, Primitive};
 use super::commands::slot;
-use super::store::{Step, Store, integer};
+use super::store::{Path, Step, Store, integer};
 use super::{Acc, Block, Env, Exp, Interpreter, Meaning, Run, broken};
-use crate::phrase::Instance;
-use crate::prim::{Prim, instance_type};
-use crate::ty::{Data, PhraseType};
+use crate::prim::Prim;
 use almach_value::Scalar;
 use std::rc::Rc;
 
 /// A primitive with numbers for its sizes, ready for its arguments.
-#[derive(Clone)]
 pub(crate) struct Applied<'p> {
     pub(crate) prim: &'p Prim,
     pub(crate) sizes: Vec<i64>,
-    pub(crate) datas: &'p [Data],
+    pub(crate) datas: &'p [Layout<'p>],
     pub(crate) env: Env<'p>,
 }
 
@@ -26,7 +24,7 @@ impl<'p> Applied<'p> {
             .ok_or_else(|| broken("a primitive without its sizes"))
     }
 
-    pub(crate) fn data(&self, at: usize) -> Run<&'p Data> {
+    pub(crate) fn data(&self, at: usize) -> Run<&'p Layout<'p>> {
         self.datas
             .get(at)
             .ok_or_else(|| broken("a primitive without its types"))
@@ -34,38 +32,28 @@ impl<'p> Applied<'p> {
 }
 
 impl<'p> Interpreter<'p> {
-    pub(crate) fn prim(&self, instance: &'p Instance, env: &Env<'p>) -> Run<Meaning<'p>> {
-        let arity = self.arity(instance)?;
-        let sizes = instance
-            .nats
-            .iter()
-            .map(|nat| env.size(nat))
-            .collect::<Run<Vec<i64>>>()?;
-        let applied = Applied {
-            prim: &instance.prim,
-            sizes,
-            datas: &instance.datas,
+    /// A primitive on the arguments it is given; of those it still lacks it is a function.
+    pub(super) fn prim(
+        self,
+        primitive: &'p Primitive<'p>,
+        arguments: &'p [Code<'p>],
+        env: &Env<'p>,
+    ) -> Run<Meaning<'p>> {
+        let sizes = primitive.sizes.iter().map(|size| env.size(size));
+        let applied = Rc::new(Applied {
+            prim: primitive.prim,
+            sizes: sizes.collect::<Run<Vec<i64>>>()?,
+            datas: &primitive.datas,
             env: env.clone(),
-        };
-        curry(self.clone(), Rc::new(applied), arity, Vec::new())
+        });
+        let mut given = Vec::with_capacity(primitive.arity);
+        for argument in arguments {
+            given.push(self.meaning(argument, env)?);
+        }
+        curry(self, applied, primitive.arity - given.len(), given)
     }
 
-    fn arity(&self, instance: &'p Instance) -> Run<usize> {
-        let place = std::ptr::from_ref(instance) as usize;
-        if let Some(known) = self.arities.borrow().get(&place) {
-            return Ok(*known);
-        }
-        let mut ty = &instance_type(instance).map_err(broken)?;
-        let mut arity = 0;
-        while let PhraseType::Fun(_, _, result) = ty {
-            arity += 1;
-            ty = result;
-        }
-        self.arities.borrow_mut().insert(place, arity);
-        Ok(arity)
-    }
-
-    fn saturated(&self, applied: &Rc<Applied<'p>>, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
+    fn saturated(self, applied: &Rc<Applied<'p>>, arguments: Vec<Meaning<'p>>) -> Run<Meaning<'p>> {
         match applied.prim {
             Prim::Literal(scalar) => {
                 let scalar = *scalar;
@@ -102,7 +90,7 @@ fn curry<'p>(
     Ok(Meaning::Fun(Rc::new(move |argument| {
         let mut given = given.clone();
         given.push(argument);
-        curry(this.clone(), applied.clone(), missing - 1, given)
+        curry(this, applied.clone(), missing - 1, given)
     })))
 }
 
@@ -188,14 +176,14 @@ pub(crate) fn index(path: &[Step]) -> Run<(i64, &[Step])> {
     }
 }
 
-pub(crate) fn below(start: &[Step], rest: &[Step]) -> Vec<Step> {
-    start.iter().chain(rest).copied().collect()
+pub(crate) fn below(start: &[Step], rest: &[Step]) -> Path {
+    Path::of(start, rest)
 }
 
 /// Where a view looks.
 enum Target {
     /// In that argument (counted among arrays and tuples), along that path.
-    Argument(usize, Vec<Step>),
+    Argument(usize, Path),
     Value(Scalar),
 }
 
@@ -345,11 +333,11 @@ fn view<'p>(applied: &Applied, exps: &[Exp<'p>], store: &Store, path: &[Step]) -
         Ok(Target::Argument(argument, below(&[Step::At(at)], rest)))
     };
     match applied.prim {
-        Prim::Coerce | Prim::ToIndex | Prim::OfIndex => Ok(Target::Argument(0, path.to_vec())),
+        Prim::Coerce | Prim::ToIndex | Prim::OfIndex => Ok(Target::Argument(0, below(&[], path))),
         Prim::Idx => Ok(Target::Argument(0, below(&[Step::At(number(1)?)], path))),
         Prim::Get(at, _) => Ok(Target::Argument(0, below(&[Step::Field(*at)], path))),
         Prim::Tuple(_) => match path {
-            [Step::Field(at), rest @ ..] => Ok(Target::Argument(*at, rest.to_vec())),
+            [Step::Field(at), rest @ ..] => Ok(Target::Argument(*at, below(&[], rest))),
             _ => Err(broken("a path that does not go into a tuple")),
         },
         Prim::Zip(_) => match path {
@@ -360,7 +348,7 @@ fn view<'p>(applied: &Applied, exps: &[Exp<'p>], store: &Store, path: &[Step]) -
             let (at, rest) = index(path)?;
             match applied.prim {
                 Prim::Iota => Ok(Target::Value(Scalar::I64(at))),
-                Prim::Replicate => Ok(Target::Argument(0, rest.to_vec())),
+                Prim::Replicate => Ok(Target::Argument(0, below(&[], rest))),
                 Prim::Unzip(field, _) => Ok(Target::Argument(
                     0,
                     below(&[Step::At(at), Step::Field(*field)], rest),
@@ -383,7 +371,7 @@ fn view<'p>(applied: &Applied, exps: &[Exp<'p>], store: &Store, path: &[Step]) -
                     let inside = at - applied.size(0)?;
                     match (0..applied.size(1)?).contains(&inside) {
                         true => moved(1, inside, rest),
-                        false => Ok(Target::Argument(0, rest.to_vec())),
+                        false => Ok(Target::Argument(0, below(&[], rest))),
                     }
                 }
                 Prim::PadEdge => {
@@ -436,22 +424,24 @@ fn acceptor_path<'p>(
     numbers: &[Exp<'p>],
     store: &Store,
     path: &[Step],
-) -> Run<Option<Vec<Step>>> {
+) -> Run<Option<Path>> {
     match (applied.prim, path) {
-        (Prim::OnlyAcc(at, _), [Step::Field(field), rest @ ..]) => Ok((field == at).then(|| rest.to_vec())),
+        (Prim::OnlyAcc(at, _), [Step::Field(field), rest @ ..]) => {
+            Ok((field == at).then(|| below(&[], rest)))
+        }
         (Prim::AtAcc, [Step::At(index), rest @ ..]) => {
             let kept = match numbers.first() {
                 Some(exp) => integer(exp(store, &[])?)?,
                 None => return Err(broken("an acceptor without its numbers")),
             };
-            Ok((*index == kept).then(|| rest.to_vec()))
+            Ok((*index == kept).then(|| below(&[], rest)))
         }
         _ => moved_path(applied, numbers, store, path).map(Some),
     }
 }
 
 /// Where acceptors write that keep everything.
-fn moved_path<'p>(applied: &Applied, numbers: &[Exp<'p>], store: &Store, path: &[Step]) -> Run<Vec<Step>> {
+fn moved_path<'p>(applied: &Applied, numbers: &[Exp<'p>], store: &Store, path: &[Step]) -> Run<Path> {
     let number = |at: usize| match numbers.get(at) {
         Some(exp) => integer(exp(store, &[])?),
         None => Err(broken("an acceptor without its numbers")),
@@ -459,7 +449,7 @@ fn moved_path<'p>(applied: &Applied, numbers: &[Exp<'p>], store: &Store, path: &
     match applied.prim {
         Prim::IdxAcc => Ok(below(&[Step::At(number(0)?)], path)),
         Prim::TupleAcc(at, _) => Ok(below(&[Step::Field(*at)], path)),
-        Prim::CoerceAcc => Ok(path.to_vec()),
+        Prim::CoerceAcc => Ok(below(&[], path)),
         _ => {
             let (at, rest) = index(path)?;
             match applied.prim {
@@ -474,7 +464,7 @@ fn moved_path<'p>(applied: &Applied, numbers: &[Exp<'p>], store: &Store, path: &
                     let to = numbers.first().ok_or_else(|| broken("no indices"))?(store, &[Step::At(at)])?;
                     Ok(below(&[Step::At(integer(to)?)], rest))
                 }
-                Prim::TakeAcc => Ok(path.to_vec()),
+                Prim::TakeAcc => Ok(below(&[], path)),
                 Prim::DropAcc => Ok(below(&[Step::At(at + applied.size(0)?)], rest)),
                 Prim::SplitAcc => {
                     let row = applied.size(1)?.max(1);

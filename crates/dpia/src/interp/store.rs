@@ -1,10 +1,11 @@
 //! Cells, and paths into them.
 
+use super::code::Layout;
 use super::{Acc, Block, Env, Exp, Meaning, Run, RunError, broken};
-use crate::ty::Data;
 use almach_base::Name;
 use almach_value::{Scalar, ScalarType};
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::rc::Rc;
 
 /// One step of a path: into an array, a tuple, a vector, or a cell that holds sizes and contents.
@@ -17,6 +18,42 @@ pub enum Step {
     /// The one size of a cell that grows: what it holds stays.
     Grown,
     Contents,
+}
+
+/// Steps one behind the other: those of most paths are in place.
+pub(crate) enum Path {
+    Short(usize, [Step; SHORT]),
+    Long(Vec<Step>),
+}
+
+const SHORT: usize = 6;
+
+impl Path {
+    /// Some steps, then others.
+    pub(crate) fn of(start: &[Step], rest: &[Step]) -> Path {
+        let length = start.len() + rest.len();
+        let mut steps = [Step::Contents; SHORT];
+        match steps.get_mut(..length) {
+            Some(place) => {
+                let (first, second) = place.split_at_mut(start.len());
+                first.copy_from_slice(start);
+                second.copy_from_slice(rest);
+                Path::Short(length, steps)
+            }
+            None => Path::Long([start, rest].concat()),
+        }
+    }
+}
+
+impl Deref for Path {
+    type Target = [Step];
+
+    fn deref(&self) -> &[Step] {
+        match self {
+            Path::Short(length, steps) => steps.get(..*length).unwrap_or(steps),
+            Path::Long(steps) => steps,
+        }
+    }
 }
 
 /// A data type with numbers for its sizes. `Some` has its sizes only where data of it is at hand.
@@ -134,7 +171,7 @@ impl Scalars {
 
 impl<'p> Env<'p> {
     /// All scalars of an expression of a data type, with their paths; sizes of cells come before what they hold.
-    pub(crate) fn scalars(&self, data: &'p Data, exp: &Exp<'p>, store: &Store) -> Run<Scalars> {
+    pub(crate) fn scalars(&self, data: &Layout<'p>, exp: &Exp<'p>, store: &Store) -> Run<Scalars> {
         let mut found = Scalars::default();
         self.collect(data, exp, store, &mut Vec::new(), &mut found)?;
         Ok(found)
@@ -142,53 +179,50 @@ impl<'p> Env<'p> {
 
     fn collect(
         &self,
-        data: &'p Data,
+        data: &Layout<'p>,
         exp: &Exp<'p>,
         store: &Store,
         path: &mut Vec<Step>,
         found: &mut Scalars,
     ) -> Run<()> {
-        let under = |env: &Env<'p>, step: Step, data: &'p Data, path: &mut Vec<Step>, found: &mut Scalars| {
-            path.push(step);
-            let result = env.collect(data, exp, store, path, found);
-            path.pop();
-            result
-        };
+        let under =
+            |env: &Env<'p>, step: Step, data: &Layout<'p>, path: &mut Vec<Step>, found: &mut Scalars| {
+                path.push(step);
+                let result = env.collect(data, exp, store, path, found);
+                path.pop();
+                result
+            };
         match data {
-            Data::Scalar(_) | Data::Index(_) => {
+            Layout::Scalar => {
                 found.push(path, exp(store, path)?);
                 Ok(())
             }
-            Data::Vector(width, _) => (0..*width).try_for_each(|lane| {
-                let path = below(path, Step::Lane(lane));
+            Layout::Vector(width) => (0..*width).try_for_each(|lane| {
+                let path = Path::of(path, &[Step::Lane(lane)]);
                 found.push(&path, exp(store, &path)?);
                 Ok(())
             }),
-            Data::Array(size, element) => {
+            Layout::Array(size, element) => {
                 let size = self.size(size)?;
                 (0..size).try_for_each(|at| under(self, Step::At(at), element, path, found))
             }
-            Data::Tuple(parts) => {
+            Layout::Tuple(parts) => {
                 let mut parts = parts.iter().enumerate();
                 parts.try_for_each(|(at, part)| under(self, Step::Field(at), part, path, found))
             }
-            Data::Some(names, body) => {
+            Layout::Some(count, body) => {
                 let mut env = self.clone();
-                for (at, name) in names.iter().enumerate() {
-                    let path = below(path, Step::Size(at));
+                for at in 0..*count {
+                    let path = Path::of(path, &[Step::Size(at)]);
                     let size = exp(store, &path)?;
                     found.push(&path, size);
-                    env = env.nat(name, integer(size)?);
+                    env = env.nat(integer(size)?);
                 }
                 under(&env, Step::Contents, body, path, found)
             }
-            Data::Var(name) => Err(broken(format!("the data type `{name}` has no value"))),
+            Layout::Var(name) => Err(broken(format!("the data type `{name}` has no value"))),
         }
     }
-}
-
-fn below(path: &[Step], step: Step) -> Vec<Step> {
-    path.iter().copied().chain([step]).collect()
 }
 
 pub(crate) fn integer(scalar: Scalar) -> Run<i64> {

@@ -17,13 +17,12 @@ impl Machine<'_> {
     ) -> Run<()> {
         let value = step.value().map(|value| self.expr(value, frame)).transpose()?;
         let index = self.index(index, frame)?;
-        let (block, cell) = self.locate(buffer, index, frame)?;
+        let (place, _) = self.locate(buffer, index, frame)?;
         let access = match step {
             AtomicStep::Load { .. } => Access::Read,
             AtomicStep::Store(_) | AtomicStep::Exchange { .. } | AtomicStep::Update(..) => Access::Write,
         };
-        self.visit((block, cell), buffer, access)?;
-        let place = Place { block, cell };
+        self.visit(place, buffer, access)?;
         let before = match step {
             AtomicStep::Store(_) => None,
             AtomicStep::Load { .. } | AtomicStep::Exchange { .. } | AtomicStep::Update(..) => {
@@ -61,14 +60,14 @@ impl Machine<'_> {
     pub(super) fn wait(&mut self, buffer: &Name, index: &Index, value: &Expr, frame: &Frame) -> Run<()> {
         let wanted = self.expr(value, frame)?;
         let index = self.index(index, frame)?;
-        let (block, cell) = self.locate(buffer, index, frame)?;
-        self.visit((block, cell), buffer, Access::Read)?;
-        let place = Place { block, cell };
+        let (place, _) = self.locate(buffer, index, frame)?;
+        self.visit(place, buffer, Access::Read)?;
         self.traces.atomic_read(place, buffer)?;
         let found = self.written(place, buffer)?;
         if found != wanted {
             return Err(RunError::Broken(format!(
-                "cell {cell} of `{buffer}` is awaited, but no earlier iteration publishes it"
+                "cell {} of `{buffer}` is awaited, but no earlier iteration publishes it",
+                place.cell
             )));
         }
         self.traces.acquire(place);

@@ -87,13 +87,16 @@ impl<'a> Machine<'a> {
     /// One step of the innermost task.
     fn resume(&mut self, task: Task<'a>, frame: &mut Frame, tasks: &mut Vec<Task<'a>>) -> Run<()> {
         match task {
-            Task::Block(mut rest) => match rest.next() {
-                None => Ok(()),
-                Some(stmt) => {
-                    tasks.push(Task::Block(rest));
-                    self.stmt(stmt, frame, tasks)
+            Task::Block(mut rest) => {
+                while let Some(stmt) = rest.next() {
+                    if leaves_tasks(stmt) {
+                        tasks.push(Task::Block(rest));
+                        return self.stmt(stmt, frame, tasks);
+                    }
+                    self.stmt(stmt, frame, tasks)?;
                 }
-            },
+                Ok(())
+            }
             Task::Count {
                 index,
                 next,
@@ -267,6 +270,14 @@ impl<'a> Machine<'a> {
             arguments: vec![Scalar::I64(i64::try_from(self.depth).unwrap_or(i64::MAX))],
         }
     }
+}
+
+/// Whether something is left to do of a statement when it has begun, which comes before the statements behind it.
+fn leaves_tasks(stmt: &Stmt) -> bool {
+    matches!(
+        stmt,
+        Stmt::For { .. } | Stmt::Kernel { .. } | Stmt::While { .. } | Stmt::If { .. } | Stmt::Call { .. }
+    )
 }
 
 /// Hands results over to the caller's names.

@@ -1,6 +1,7 @@
 //! Whose memory has the cells of a block: the host's, the device's, or both. A kernel gets what it needs; the host has to fetch what
 //! a kernel wrote, and to say so before it writes what the device has as well.
 
+use super::trace::Place;
 use super::{Frame, Machine, Run, RunError, Slot};
 use crate::ir::{Access, Transfer};
 use almach_base::Name;
@@ -16,11 +17,11 @@ pub(super) enum Home {
 
 impl Machine<'_> {
     /// Notes that a cell of a block is used.
-    pub(super) fn visit(&mut self, (block, at): (usize, usize), buffer: &Name, access: Access) -> Run<()> {
-        if !self.in_kernel && self.lent.contains(&(block, at)) {
+    pub(super) fn visit(&mut self, place: Place, buffer: &Name, access: Access) -> Run<()> {
+        if !self.in_kernel && self.lent.contains(&place) {
             return Ok(());
         }
-        let Some(home) = self.homes.get_mut(block) else {
+        let Some(home) = self.homes.get_mut(place.block) else {
             return Ok(());
         };
         let broken = |what: &str| {
@@ -56,8 +57,9 @@ impl Machine<'_> {
                 access: _,
             } => {
                 let (view, index) = (self.view(column, frame)?, self.index(index, frame)?);
-                if let Ok(at) = usize::try_from(index) {
-                    self.lent.insert((view.block, at));
+                if let Ok(cell) = usize::try_from(index) {
+                    let block = view.block;
+                    self.lent.insert(Place { block, cell });
                 }
                 Ok(())
             }

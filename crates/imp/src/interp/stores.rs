@@ -1,28 +1,28 @@
 //! Stores: memory that only grows. A column is a block of the heap that gets longer.
 
-use super::{Machine, Run, RunError, View, out_of_memory};
+use super::trace::Place;
+use super::{Machine, Run, RunError, out_of_memory};
 use crate::ir::Writing;
 use almach_base::{Name, Span};
 use almach_value::{Scalar, ScalarType};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::FxHashMap;
 
 #[derive(Default)]
 pub(super) struct Stores {
     /// How many rows each has.
-    counts: HashMap<Name, usize>,
-    /// The blocks of columns.
-    blocks: HashMap<Name, usize>,
-    settled: HashSet<Name>,
+    counts: FxHashMap<Name, usize>,
+    columns: FxHashMap<Name, Column>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Column {
+    pub(super) block: usize,
+    pub(super) writing: Writing,
 }
 
 impl Stores {
-    pub(super) fn view(&self, column: &Name) -> Option<View> {
-        let block = *self.blocks.get(column)?;
-        Some(View { block, offset: 0 })
-    }
-
-    pub(super) fn is_settled(&self, column: &Name) -> bool {
-        self.settled.contains(column)
+    pub(super) fn column(&self, name: &Name) -> Option<Column> {
+        self.columns.get(name).copied()
     }
 }
 
@@ -34,10 +34,10 @@ impl Machine<'_> {
             self.heap.push(Some(Vec::new()));
             self.homes.push(super::Home::Host);
             let block = self.heap.len() - 1;
-            self.stores.blocks.insert(column.name.clone(), block);
-            if column.writing == Writing::Settled {
-                self.stores.settled.insert(column.name.clone());
-            }
+            let writing = column.writing;
+            self.stores
+                .columns
+                .insert(column.name.clone(), Column { block, writing });
         }
     }
 
@@ -63,7 +63,7 @@ impl Machine<'_> {
     }
 
     fn extend(&mut self, column: &Name, ty: ScalarType, rows: usize) -> Option<()> {
-        let block = *self.stores.blocks.get(column)?;
+        let block = self.stores.column(column)?.block;
         let cells = self.heap.get_mut(block)?.as_mut()?;
         cells.try_reserve(rows).ok()?;
         cells.resize(cells.len() + rows, Some(Scalar::zero(ty)));
@@ -71,9 +71,9 @@ impl Machine<'_> {
     }
 
     /// The first value that is not zero stays; says whether this one does.
-    pub(super) fn settle(&mut self, block: usize, at: usize, value: Scalar) -> bool {
-        if let Some(Some(cells)) = self.heap.get_mut(block)
-            && let Some(cell) = cells.get_mut(at)
+    pub(super) fn settle(&mut self, place: Place, value: Scalar) -> bool {
+        if let Some(Some(cells)) = self.heap.get_mut(place.block)
+            && let Some(cell) = cells.get_mut(place.cell)
             && cell.is_none_or(|before| before == Scalar::zero(before.ty()))
         {
             *cell = Some(value);

@@ -28,15 +28,21 @@ type Clock = FxHashMap<i64, u32>;
 
 #[derive(Default)]
 struct Trace {
+    now: Now,
+    touched: FxHashMap<Place, Touched>,
+    /// What the last release at a place hands over.
+    published: FxHashMap<Place, Clock>,
+}
+
+/// The iteration that runs.
+#[derive(Default)]
+struct Now {
     /// Whether iterations may be ordered, and so every reader counts.
     may_order: bool,
     iteration: i64,
     /// How often the iteration has released.
     releases: u32,
     seen: Clock,
-    touched: FxHashMap<Place, Touched>,
-    /// What the last release at a place hands over.
-    published: FxHashMap<Place, Clock>,
 }
 
 /// An access, before the iteration's release of that number.
@@ -102,8 +108,8 @@ fn note(accesses: &mut Vec<Access>, now: Access) {
     }
 }
 
-impl Trace {
-    fn now(&self) -> Access {
+impl Now {
+    fn access(&self) -> Access {
         Access {
             iteration: self.iteration,
             before: self.releases,
@@ -129,39 +135,38 @@ impl Trace {
             }),
         }
     }
+}
 
-    fn with(&mut self, place: Place, then: impl FnOnce(&Trace, &mut Touched) -> Run<()>) -> Run<()> {
-        let mut touched = self.touched.remove(&place).unwrap_or_default();
-        let result = then(self, &mut touched);
-        self.touched.insert(place, touched);
-        result
+impl Trace {
+    fn with(&mut self, place: Place, then: impl FnOnce(&Now, &mut Touched) -> Run<()>) -> Run<()> {
+        then(&self.now, self.touched.entry(place).or_default())
     }
 
     fn read(&mut self, place: Place, buffer: &Name) -> Run<()> {
-        self.with(place, |trace, touched| {
-            trace.check(
+        self.with(place, |now, touched| {
+            now.check(
                 touched.writer.into_iter().chain(touched.atomic_writes()),
                 place,
                 buffer,
             )?;
-            let now = trace.now();
+            let access = now.access();
             match touched.reader {
-                None => touched.reader = Some(now),
-                Some(reader) if reader.iteration == now.iteration => touched.reader = Some(now),
+                None => touched.reader = Some(access),
+                Some(reader) if reader.iteration == access.iteration => touched.reader = Some(access),
                 // Without an order between iterations two readers tell as much as many.
-                Some(_) if !trace.may_order => touched.rare().readers = vec![now],
-                Some(_) => note(&mut touched.rare().readers, now),
+                Some(_) if !now.may_order => touched.rare().readers = vec![access],
+                Some(_) => note(&mut touched.rare().readers, access),
             }
             Ok(())
         })
     }
 
     fn write(&mut self, place: Place, buffer: &Name) -> Run<()> {
-        self.with(place, |trace, touched| {
-            trace.check(touched.all(), place, buffer)?;
+        self.with(place, |now, touched| {
+            now.check(touched.all(), place, buffer)?;
             // All others come before this one, and so before whatever comes after it.
             *touched = Touched {
-                writer: Some(trace.now()),
+                writer: Some(now.access()),
                 ..Touched::default()
             };
             Ok(())
@@ -169,36 +174,36 @@ impl Trace {
     }
 
     fn atomic_read(&mut self, place: Place, buffer: &Name) -> Run<()> {
-        self.with(place, |trace, touched| {
-            trace.check(touched.writer.into_iter(), place, buffer)?;
-            note(&mut touched.rare().atomic_readers, trace.now());
+        self.with(place, |now, touched| {
+            now.check(touched.writer.into_iter(), place, buffer)?;
+            note(&mut touched.rare().atomic_readers, now.access());
             Ok(())
         })
     }
 
     fn atomic_write(&mut self, place: Place, buffer: &Name) -> Run<()> {
-        self.with(place, |trace, touched| {
-            trace.check(
+        self.with(place, |now, touched| {
+            now.check(
                 touched.writer.into_iter().chain(touched.plain_reads()),
                 place,
                 buffer,
             )?;
-            note(&mut touched.rare().atomic_writers, trace.now());
+            note(&mut touched.rare().atomic_writers, now.access());
             Ok(())
         })
     }
 
     fn acquire(&mut self, place: Place) {
         for (iteration, releases) in self.published.get(&place).into_iter().flatten() {
-            let seen = self.seen.entry(*iteration).or_default();
+            let seen = self.now.seen.entry(*iteration).or_default();
             *seen = (*seen).max(*releases);
         }
     }
 
     fn release(&mut self, place: Place) {
-        self.releases += 1;
-        let mut clock = self.seen.clone();
-        clock.insert(self.iteration, self.releases);
+        self.now.releases += 1;
+        let mut clock = self.now.seen.clone();
+        clock.insert(self.now.iteration, self.now.releases);
         self.published.insert(place, clock);
     }
 }
@@ -206,7 +211,10 @@ impl Trace {
 impl Traces {
     pub(super) fn enter(&mut self, mode: LoopMode) {
         self.loops.push(Trace {
-            may_order: mode == LoopMode::Chain,
+            now: Now {
+                may_order: mode == LoopMode::Chain,
+                ..Now::default()
+            },
             ..Trace::default()
         });
     }
@@ -217,9 +225,9 @@ impl Traces {
 
     pub(super) fn iteration(&mut self, at: i64) {
         if let Some(trace) = self.loops.last_mut() {
-            trace.iteration = at;
-            trace.releases = 0;
-            trace.seen.clear();
+            trace.now.iteration = at;
+            trace.now.releases = 0;
+            trace.now.seen.clear();
         }
     }
 
