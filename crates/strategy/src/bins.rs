@@ -316,8 +316,8 @@ impl Chooser {
     /// All groups into the bins in order, and what is left over.
     fn in_order_by_groups(&mut self, fed: &Fed<'_>) -> Typed<Atom> {
         let (share, rest) = self.shares(fed)?;
-        let bins = self.into_bins(fed, &share, fed.start)?;
-        self.into_bins(fed, &rest, &bins)
+        let bins = self.fill_bins(fed, &share, fed.start)?;
+        self.fill_bins(fed, &rest, &bins)
     }
 
     /// The groups in parts, each with bins of its own, which are combined in order; then what is left over.
@@ -341,7 +341,7 @@ impl Chooser {
             let identity = this.identity(operator, span)?;
             let empty = at_level(Prim::Replicate, Level::Seq, vec![], vec![bins.clone(), identity]);
             let empty = this.bind(empty, "empty", span)?;
-            this.into_bins(fed, &own, &empty)
+            this.fill_bins(fed, &own, &empty)
         })?;
         let own = at_level(Prim::Map, Level::Par, vec![each], vec![parts]);
         let own = self.bind(own, "own", span)?;
@@ -362,7 +362,7 @@ impl Chooser {
             vec![fed.start.clone(), columns],
         );
         let bins = self.bind(bins, "bins", span)?;
-        self.into_bins(fed, &rest, &bins)
+        self.fill_bins(fed, &rest, &bins)
     }
 
     /// The first group of a part.
@@ -400,7 +400,7 @@ impl Chooser {
     }
 
     /// Groups of elements into bins, one after the other.
-    fn into_bins(&mut self, fed: &Fed<'_>, share: &Share, start: &Atom) -> Typed<Atom> {
+    fn fill_bins(&mut self, fed: &Fed<'_>, share: &Share, start: &Atom) -> Typed<Atom> {
         let span = fed.stmt.span;
         let ty = self.builder.type_of(start)?;
         let (index, acc) = (self.builder.param("g", Type::I64), self.builder.param("acc", ty));
@@ -417,7 +417,7 @@ impl Chooser {
             };
             rows.push(self.bind(row, "lanes", span)?);
         }
-        let next = self.group_into_bins(fed, share.lanes, rows, &acc)?;
+        let next = self.fill_from_group(fed, share.lanes, rows, &acc)?;
         let body = self.builder.leave(Vec::new(), vec![next]);
         let all = Exp::Loop(Box::new(Loop {
             context: Vec::new(),
@@ -432,7 +432,7 @@ impl Chooser {
     }
 
     /// The elements made of some rows, a row of each array, into bins.
-    fn group_into_bins(&mut self, fed: &Fed<'_>, lanes: i64, rows: Vec<Atom>, acc: &Param) -> Typed<Atom> {
+    fn fill_from_group(&mut self, fed: &Fed<'_>, lanes: i64, rows: Vec<Atom>, acc: &Param) -> Typed<Atom> {
         let mut rows = rows.into_iter();
         let mut made: HashMap<&Var, Atom> = HashMap::new();
         for giver in &fed.givers {

@@ -205,7 +205,11 @@ mod tests {
     fn calls_hold_functions_together() {
         let parts = whole().split();
         let functions = parts.iter().map(|part| {
-            let names = part.program.functions.iter().map(|function| function.name.as_str());
+            let names = part
+                .program
+                .functions
+                .iter()
+                .map(|function| function.name.as_str());
             names.collect::<Vec<_>>()
         });
         assert_eq!(
