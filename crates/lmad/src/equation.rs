@@ -87,7 +87,7 @@ impl<V: Ord + Clone> Equation<V> {
         if let Some(proof) = (0..self.distances.len()).find_map(along) {
             return Some(proof);
         }
-        self.units().into_iter().find_map(|unit| {
+        let with_unit = |unit| {
             let mut with_unit = self.clone();
             with_unit.distances.push(Distance {
                 stride: unit,
@@ -95,6 +95,37 @@ impl<V: Ord + Clone> Equation<V> {
                 most: Poly::zero(),
             });
             with_unit.fix(self.distances.len(), known)
+        };
+        let refuted = self.units().into_iter().find_map(with_unit);
+        refuted.or_else(|| self.coarser()?.refute_within(known))
+    }
+
+    /// With the distances along multiples of a stride added to those along the stride: `4*n*d + n*e` is `n` times something from
+    /// `4*least + least'` to `4*most + most'`. It has all solutions that this has. None where there are no such strides.
+    fn coarser(&self) -> Option<Equation<V>> {
+        let multiple = |of: &Poly<V>, stride: &Poly<V>| {
+            let (times, rest) = of.long_division(stride)?;
+            times.as_constant().filter(|times| *times > 1 && rest.is_zero())
+        };
+        let mut pairs = self.distances.iter().enumerate().flat_map(|(coarse, outer)| {
+            let fine = self.distances.iter().enumerate();
+            fine.filter_map(move |(fine, inner)| {
+                // Units are often where the proof is.
+                let is_unit = inner.stride.as_constant().is_some();
+                let times = multiple(&outer.stride, &inner.stride).filter(|_| !is_unit)?;
+                Some((coarse, fine, times))
+            })
+        });
+        let (coarse, fine, times) = pairs.next()?;
+        let mut distances = self.distances.clone();
+        let outer = distances.get(coarse)?.clone();
+        let inner = distances.get_mut(fine)?;
+        inner.least = &inner.least + &(&outer.least * &Poly::constant(times));
+        inner.most = &inner.most + &(&outer.most * &Poly::constant(times));
+        distances.remove(coarse);
+        Some(Equation {
+            distances,
+            offset: self.offset.clone(),
         })
     }
 

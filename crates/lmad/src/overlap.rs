@@ -5,6 +5,7 @@ use crate::equation::{Distance, Equation};
 use crate::exact::Solvable;
 use crate::proof::{Proof, Reason};
 use almach_nat::{Atom, Poly, Range, Ranges};
+use std::collections::BTreeSet;
 
 /// An answer that holds for all values of the variables that fit what is known.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,7 +29,7 @@ pub fn disjoint<V: Ord + Clone>(a: &Lmad<V>, b: &Lmad<V>, known: &Ranges<V>) -> 
     if let Some(empty) = lengths().find(|length| known.is_nonneg(&-*length)) {
         return Verdict::Disjoint(Proof::of(Reason::Empty(empty.clone())));
     }
-    let mut inside = known.clone();
+    let mut inside = with_values([a, b], known);
     for length in lengths() {
         inside.assume_nonneg(length - &Poly::one());
     }
@@ -49,7 +50,7 @@ pub fn disjoint<V: Ord + Clone>(a: &Lmad<V>, b: &Lmad<V>, known: &Ranges<V>) -> 
 
 /// Whether two different elements of a descriptor have cells of their own.
 pub fn injective<V: Ord + Clone>(lmad: &Lmad<V>, known: &Ranges<V>) -> Option<Proof<V>> {
-    let mut inside = known.clone();
+    let mut inside = with_values([lmad], known);
     for dim in &lmad.dims {
         if dim.stride.is_zero() && dim.length != Poly::one() {
             return None;
@@ -131,7 +132,7 @@ fn apart<V: Ord + Clone>(a: &Lmad<V>, b: &Lmad<V>, later: &V, known: &Ranges<V>)
     if let Verdict::Disjoint(proof) = disjoint(a, b, known) {
         return Some(proof);
     }
-    let mut inside = known.clone();
+    let mut inside = with_values([a, b], known);
     for dim in a.dims.iter().chain(&b.dims) {
         inside.assume_nonneg(&dim.length - &Poly::one());
     }
@@ -156,6 +157,32 @@ fn apart<V: Ord + Clone>(a: &Lmad<V>, b: &Lmad<V>, later: &V, known: &Ranges<V>)
     };
     let all = distances(&a, &b).into_iter().chain([moving]);
     Equation::new(all, others).refute(&inside)
+}
+
+/// What is known where every variable of these has a value: its bounds leave one. So there is a column where a column has a number.
+fn with_values<'a, V: Ord + Clone + 'a>(
+    lmads: impl IntoIterator<Item = &'a Lmad<V>>,
+    known: &Ranges<V>,
+) -> Ranges<V> {
+    let sizes = lmads.into_iter().flat_map(|lmad| {
+        let dims = lmad.dims.iter().flat_map(|dim| [&dim.length, &dim.stride]);
+        dims.chain([&lmad.offset])
+    });
+    let vars: BTreeSet<&V> = sizes.flat_map(Poly::free_vars).collect();
+    let mut inside = known.clone();
+    for var in vars {
+        if let Range {
+            lower: Some(lower),
+            upper: Some(upper),
+        } = known.range(var)
+        {
+            let room = upper - lower;
+            if room.as_constant().is_none() {
+                inside.assume_nonneg(room);
+            }
+        }
+    }
+    inside
 }
 
 /// Elements of `a` count upwards, those of `b` downwards.

@@ -241,6 +241,51 @@ fn iterations_of_a_loop() {
     assert!(iterations("", "n", "i*n + {(i+1:1)}", "i*n + {(i+1:1)}"));
 }
 
+/// Rows of tiles, in a matrix with something behind the last tile of each row: tile `j` of row `i`, and tile `k` of another.
+#[test]
+fn tiles_of_different_rows_are_apart() {
+    let mut known = facts("");
+    let tiles = sum("n").div(&Poly::constant(64));
+    for tile in ["j", "k"] {
+        known.set(tile.into(), Range::below(&tiles));
+    }
+    for count in ["m", "640"] {
+        let rows = sum(count).div(&Poly::constant(64));
+        let across = |write: &str, other: &str| {
+            let (i, later) = ("i".to_string(), "later".to_string());
+            let (write, other) = (lmad(write), lmad(other));
+            iterations_disjoint(&i, &Range::below(&rows), &later, (&write, &other), &known).is_disjoint()
+        };
+        assert!(across(
+            "64*n*i + 64*j + {(64:n), (64:1)}",
+            "64*n*i + 64*k + {(64:n), (64:1)}"
+        ));
+        assert!(across(
+            "64*n*i + 64*j + {(16:4*n), (4:n), (64:1)}",
+            "64*n*i + 64*k + {(16:4*n), (4:n), (64:1)}"
+        ));
+        assert!(!across(
+            "64*n*i + 64*j + {(64:n), (65:1)}",
+            "64*n*i + 64*k + {(64:n), (65:1)}"
+        ));
+    }
+}
+
+/// Tiles of one row, in which rows are counted in fours or one by one.
+#[test]
+fn tiles_of_one_row_are_apart() {
+    let tiles = sum("n").div(&Poly::constant(64));
+    let across = |write: &str, other: &str| {
+        let (j, later) = ("j".to_string(), "later".to_string());
+        let (write, other) = (lmad(write), lmad(other));
+        iterations_disjoint(&j, &Range::below(&tiles), &later, (&write, &other), &facts("")).is_disjoint()
+    };
+    let by_fours = "64*n*i + 64*j + {(16:4*n), (4:n), (64:1)}";
+    assert!(across(by_fours, by_fours));
+    assert!(across(by_fours, "64*n*i + 64*j + {(64:1), (64:n)}"));
+    assert!(!across(by_fours, "64*n*i + 64*j + {(65:1), (64:n)}"));
+}
+
 #[test]
 fn different_elements_have_different_cells() {
     let known = facts("");

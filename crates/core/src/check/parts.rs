@@ -14,6 +14,7 @@
 use super::Checked;
 use crate::ir::{Entry, Exp, FunId, Function, Program};
 use crate::visit::{Walk, WalkMut, walk_exp, walk_exp_mut, walk_function, walk_function_mut};
+use std::collections::HashSet;
 
 /// One part.
 #[derive(Clone, Debug)]
@@ -47,7 +48,7 @@ impl Part {
         if !falls_apart(&self.program) {
             return vec![self];
         }
-        let groups = groups(&self.program.functions);
+        let groups = groups(&self.program);
         let count = groups.iter().max().map_or(0, |last| last + 1);
         let (program, places) = (self.program.into_inner(), self.places);
         let empty = Part {
@@ -112,7 +113,7 @@ impl Part {
 
 /// Whether there are functions that no calls connect.
 pub fn falls_apart(program: &Program) -> bool {
-    program.functions.len() > 1 && groups(&program.functions).iter().any(|group| *group > 0)
+    program.functions.len() > 1 && groups(program).iter().any(|group| *group > 0)
 }
 
 fn renumber(functions: &mut [Function], to: &dyn Fn(FunId) -> FunId) {
@@ -130,8 +131,10 @@ fn renumber(functions: &mut [Function], to: &dyn Fn(FunId) -> FunId) {
     }
 }
 
-/// For each function the number of its group; groups are numbered in the order of their first functions.
-fn groups(functions: &[Function]) -> Vec<usize> {
+/// For each function the number of its group; groups are numbered in the order of their first functions. What no entry calls is in
+/// the group of the first entry: there it can be seen to be dead.
+fn groups(program: &Program) -> Vec<usize> {
+    let functions = &program.functions;
     struct Calls<'c> {
         caller: usize,
         joined: &'c mut [usize],
@@ -152,6 +155,15 @@ fn groups(functions: &[Function]) -> Vec<usize> {
             joined: &mut joined,
         };
         walk_function(&mut calls, function);
+    }
+    if let Some(entry) = program.entries.first() {
+        let entries = program.entries.iter().map(|entry| entry.function.0 as usize);
+        let live: HashSet<usize> = entries.map(|function| first_of(&joined, function)).collect();
+        for at in 0..functions.len() {
+            if !live.contains(&first_of(&joined, at)) {
+                join(&mut joined, at, entry.function.0 as usize);
+            }
+        }
     }
     let mut numbers: Vec<usize> = Vec::with_capacity(functions.len());
     let mut count = 0;
@@ -191,7 +203,7 @@ mod tests {
     const PROGRAM: &str = "
         fun twice (x: i64): i64 = let y: i64 = x * 2i64 in y
         fun alone (x: i64): i64 = let y: i64 = x - 1i64 in y
-        fun once_more (x: i64): i64 = let y: i64 = twice(x) in let z: i64 = twice(y) in z
+        fun once_more (x: i64): i64 = let y: i64 = twice(x) let z: i64 = twice(y) in z
         entry last = once_more (x: i64): i64
         entry middle = alone (x: i64): i64
         entry first = twice (x: i64): i64";
@@ -239,6 +251,21 @@ mod tests {
             called.collect::<Vec<_>>(),
             [Some("once_more"), Some("alone"), Some("twice")]
         );
+    }
+
+    #[test]
+    fn what_no_entry_calls_is_beside_an_entry() {
+        let program = "
+            fun dead (x: i64): i64 = let y: i64 = x * 2i64 in y
+            fun one (x: i64): i64 = let y: i64 = x - 1i64 in y
+            fun other (x: i64): i64 = let y: i64 = x + 1i64 in y
+            entry one = one (x: i64): i64
+            entry other = other (x: i64): i64";
+        let program = parse_program(program, FileId(0)).expect("a program");
+        let program = check(program, "test").expect("a program that satisfies the rules");
+        let parts = Part::whole(program).split();
+        let functions = parts.iter().map(|part| part.program.functions.len());
+        assert_eq!(functions.collect::<Vec<_>>(), [2, 1]);
     }
 
     #[test]

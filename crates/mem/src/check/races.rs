@@ -83,6 +83,13 @@ struct Access {
     cell: Option<Lmad<Var>>,
 }
 
+impl Access {
+    /// Which cells these are, in words.
+    fn cells(&self) -> String {
+        (self.lmad.as_ref()).map_or_else(|| ", anywhere".to_owned(), |lmad| format!(" at `{lmad}`"))
+    }
+}
+
 struct Operation<'a, 'p> {
     index: &'a Index<'p>,
     memory: &'a Draft<'a, 'p>,
@@ -134,8 +141,12 @@ impl<'a, 'p> Operation<'a, 'p> {
             for other in others.filter(|other| other.block == write.block) {
                 if !self.apart(write, other) {
                     let message = format!(
-                        "an iteration may write `{}` in `{}` where another one uses `{}`",
-                        write.var, write.block, other.var
+                        "an iteration may write `{}`{} in `{}` where another one uses `{}`{}",
+                        write.var,
+                        write.cells(),
+                        write.block,
+                        other.var,
+                        other.cells()
                     );
                     return Err(Broken {
                         rule: match self.op.annotation.level {
