@@ -31,6 +31,7 @@ use almach_imp as imp;
 use almach_imp::{Expr, Index, Stmt};
 use almach_nat::{Range, Ranges};
 use almach_value::{BinOp, Scalar, ScalarType};
+use collectives::Procs;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use storage::Storage;
@@ -77,8 +78,7 @@ pub(crate) struct Generator<'a> {
     unreachable: bool,
     /// Whether the code runs inside a parallel loop.
     parallel: Parallel,
-    /// Procedures that may end with an error of the program.
-    failing: &'a HashSet<Name>,
+    procs: &'a Procs,
     /// Whether there are acceptors that keep one element.
     keeps_elements: bool,
 }
@@ -95,16 +95,16 @@ pub(crate) enum Parallel {
 
 /// Translates every procedure.
 pub(crate) fn to_imp(program: &Program) -> Lowering<Vec<imp::Proc>> {
-    let failing = collectives::failing_procs(program);
+    let procs = Procs::of(program);
     program
         .procs
         .iter()
-        .map(|proc| Generator::new(program, &failing).proc(proc))
+        .map(|proc| Generator::new(program, &procs).proc(proc))
         .collect()
 }
 
 impl<'a> Generator<'a> {
-    fn new(program: &'a Program, failing: &'a HashSet<Name>) -> Generator<'a> {
+    fn new(program: &'a Program, procs: &'a Procs) -> Generator<'a> {
         Generator {
             program,
             bindings: HashMap::new(),
@@ -119,7 +119,7 @@ impl<'a> Generator<'a> {
             span: Span::NONE,
             unreachable: false,
             parallel: Parallel::Outside,
-            failing,
+            procs,
             keeps_elements: false,
         }
     }

@@ -80,7 +80,12 @@ impl Chooser {
             return None;
         };
         let has_lanes = self.machine != Machine::Device && around != Around::Lane;
-        if !has_lanes || is_fixed(op) || is_simple(function, &self.facts) || !self.is_maskable(function) {
+        if !has_lanes
+            || !self.may_be_grouped(function)
+            || is_fixed(op)
+            || is_simple(function, &self.facts)
+            || !self.is_maskable(function)
+        {
             return None;
         }
         let widest = widest_state(&function.body);
@@ -102,6 +107,12 @@ impl Chooser {
             _ => ScalarType::I64,
         };
         Some(Group { lanes, mask })
+    }
+
+    /// Whether a function may stand twice, for groups and for what is left over, and be done once for a group: what the user has fixed
+    /// stands once, and what is shown is shown for each element.
+    fn may_be_grouped(&self, function: &Lambda) -> bool {
+        !self.facts.body_holds_fixed(&function.body) && !self.facts.body_prints(&function.body)
     }
 
     /// The map in groups of lanes, and what is left over as it stands.

@@ -16,7 +16,7 @@
 //! | `reduceByIndexI` | copies of the bins, combined in order; atomic updates where any order gives the same; ranges of bins |
 
 mod copies;
-mod failing;
+mod doings;
 mod filter;
 mod filter_groups;
 mod histogram;
@@ -29,7 +29,7 @@ mod runs;
 mod scan;
 mod scatter;
 
-pub(crate) use failing::failing_procs;
+pub(crate) use doings::Procs;
 
 use filter::Filter;
 use runs::Workers;

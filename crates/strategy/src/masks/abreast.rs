@@ -63,7 +63,7 @@ struct Search<'c> {
 impl Chooser {
     /// How many elements of arrays a function is worth being done for at a time; none where it is better, or has to be, done one by one.
     pub(crate) fn lanes_abreast(&self, function: &Lambda, span: Span, around: Around) -> Option<i64> {
-        if self.machine == Machine::Device || around == Around::Lane {
+        if self.machine == Machine::Device || around == Around::Lane || !self.may_be_grouped(function) {
             return None;
         }
         let plain = function.context.is_empty() && function.result.context.is_empty();

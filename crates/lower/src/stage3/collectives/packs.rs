@@ -30,7 +30,8 @@ pub(super) struct Packs {
 }
 
 impl Generator<'_> {
-    /// How a filter packs what it keeps: elements of scalars that are all as wide, and that are written as they are to one place.
+    /// How a filter packs what it keeps: elements of scalars that are all as wide, and that are written as they are to one place, where lanes
+    /// can ask together.
     pub(super) fn packs(&self, filter: &Filter<'_>, parts: &[Phrase]) -> Option<Packs> {
         let leaves = storage::of(&filter.of.data, &Name::from("x")).leaves();
         let width = leaves.first()?.ty.bytes();
@@ -40,12 +41,13 @@ impl Generator<'_> {
             _ => return None,
         };
         let alike = leaves.iter().all(|leaf| leaf.ty.bytes() == width);
-        let fails = self.may_fail(filter.predicate) || self.may_fail(filter.array);
+        let together = |phrase: &Phrase| self.is_for_lanes(phrase) && !self.may_fail(phrase);
+        let together = together(filter.predicate) && together(filter.array);
         let packs = Packs {
             lanes: (VECTOR / width) as i64,
             asked,
         };
-        (filter.is_plain() && parts.len() == 1 && alike && !fails).then_some(packs)
+        (filter.is_plain() && parts.len() == 1 && alike && together).then_some(packs)
     }
 
     /// The elements from `start` on, so many groups of them.
