@@ -19,13 +19,10 @@ static enum ours given_by;
 
 void forget(void) {
   void *const blocks[] = {given_tags, given_values, given_references};
-  const enum ours now = ours;
-  ours = given_by;
   for (int i = 0; i < 3; i++) {
-    if (given == THREADS) listsuffix_release(listsuffix_context(), blocks[i]);
+    if (given == THREADS) listsuffix_give_back(given_by, blocks[i]);
     if (given == SEQ) listsuffix_seq_release(listsuffix_seq_context(), blocks[i]);
   }
-  ours = now;
   given = NONE;
 }
 

@@ -14,7 +14,8 @@ use almach_base::Diagnostic;
 use almach_imp::{Expr, Index, LoopMode, Stmt, Touched, Width};
 use almach_value::ScalarType;
 
-/// The numbers of iterations that gcc writes out one by one, and that are lanes of a vector all the same.
+/// The numbers of iterations that gcc writes out one by one, and that are lanes of a vector all the same. Fewer are better written out: the
+/// vectors are then those of the loop around.
 const LANES: std::ops::RangeInclusive<i64> = 8..=16;
 
 /// Statements of a loop that may be there twice.
@@ -99,7 +100,12 @@ impl Emitter<'_> {
                 "omp parallel for{lanes} {schedule} {team}"
             )));
         }
-        if self.unit.target == Target::OpenMp && mode == LoopMode::Simd && analysis::is_simple(body) {
+        let is_short = count.as_constant().is_some_and(|count| count < *LANES.start());
+        if self.unit.target == Target::OpenMp
+            && mode == LoopMode::Simd
+            && !is_short
+            && analysis::is_simple(body)
+        {
             out.push(CStmt::Pragma("omp simd".into()));
         }
         let is_vector = count.as_constant().is_some_and(|count| LANES.contains(&count));
