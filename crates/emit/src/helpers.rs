@@ -52,6 +52,8 @@ pub enum Helper {
     Lanes,
     /// Puts those of some lanes that are kept side by side.
     Pack(ScalarType),
+    /// Turns a square of eight rows of eight cells.
+    Square(ScalarType),
     /// Copies past the caches, and waits until that is seen.
     CopyOut,
     CopiedOut,
@@ -141,6 +143,7 @@ impl Helper {
             Helper::Show(ty) => format!("show_{ty}"),
             Helper::Lanes => "LANES".into(),
             Helper::Pack(ty) => format!("pack_{ty}"),
+            Helper::Square(ty) => format!("square_{ty}"),
             Helper::CopyOut => "copy_out".into(),
             Helper::CopiedOut => "copied_out".into(),
             Helper::Turned => "quarter_turns".into(),
@@ -203,6 +206,7 @@ impl Helper {
             Helper::CopyOut => crate::outputs::COPY_OUT.into(),
             Helper::CopiedOut => crate::outputs::COPIED_OUT.into(),
             Helper::Pack(ty) => crate::packs::text(ty, &name, scalar_c_name(ty)),
+            Helper::Square(ty) => crate::squares::text(ty, &name, scalar_c_name(ty)),
             Helper::TakeNext => TAKE_NEXT.into(),
             Helper::Idle => crate::idle::IDLE.into(),
             Helper::CountCopied => crate::kernel_copies::COUNT_COPIED.into(),

@@ -27,6 +27,7 @@ mod procedure;
 mod recursion;
 mod runtime;
 mod sites;
+mod squares;
 mod stmt;
 mod stores;
 mod text;

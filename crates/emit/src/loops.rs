@@ -7,6 +7,7 @@ use crate::helpers::Helper;
 use crate::index::Arithmetic;
 use crate::packs::Pack;
 use crate::procedure::{Emitter, Region, Repeated, Role};
+use crate::squares::Square;
 use crate::threshold::{is_straight_line, iterations_for_threads};
 use crate::tree::{CBinary, CExpr, CStmt, CType, CUnary};
 use crate::uneven::schedule;
@@ -41,6 +42,11 @@ impl Emitter<'_> {
         let (mode, width) = (*mode, *width);
         if let Some(pack) = Pack::of(index, count, body)
             && self.pack(&pack, count, out)?
+        {
+            return Ok(());
+        }
+        if let Some(square) = Square::of(index, count, body)
+            && self.square(&square, out)?
         {
             return Ok(());
         }

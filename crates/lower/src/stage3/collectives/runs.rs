@@ -5,13 +5,19 @@
 //! ```text
 //! chain for c < groups {
 //!   if the group is whole:
-//!     for r < rows { for j < m { for k < 8 { total[k] = total[k] ⊕ xs[…r…k…j];  alone[…r…k…j] = total[k] };  sum[…r…k] = total[k] } }
+//!     for r < rows { for j < m { for k < 8 { total[k] = total[k] ⊕ xs[…r…k…j];  alone[…r…k…j] = total[k] } };  for k < 8 { sum[…r…k] = total[k] } }
 //!     await flag[c - 1];  running = prefix[c - 1]
 //!     for q < 8 * rows { before[q] = running;  running = running ⊕ sum[q] }
 //!     prefix[c] = running;  release flag[c]
 //!     for q < 8 * rows { out[…q…] = before[q] ⊕ alone[…q…] }
 //!   else, at the end: await, and then one chunk after the other
 //! }
+//! ```
+//!
+//! Chunks of words and double words go in squares of eight elements of eight chunks, which are turned before and after:
+//!
+//! ```text
+//! for s < m / 8 { rows[k, j] = xs[…r…k…s…j];  columns = rows turned;  … total[k] ⊕ columns[j, k] …;  alone[…r…k…s…j] = results turned }
 //! ```
 //!
 //! By one worker there are no flags, and `running` goes from group to group.
@@ -64,6 +70,26 @@ struct Groups<'g, 'p> {
     /// What the whole scan starts from.
     first: Phrase,
     told: Option<Told>,
+}
+
+/// Chunks of a group that are scanned at once, and what each has come to.
+struct Beside<'b, 'g, 'p> {
+    groups: &'b Groups<'g, 'p>,
+    group: &'b Share,
+    /// The first of them, in the group.
+    first: &'b Index,
+    ahead: &'b Phrase,
+}
+
+/// Where elements of chunks are, and their results go.
+enum Cells<'c> {
+    /// Each to its place: as far apart as chunks are long.
+    Apart(&'c Alone),
+    /// To a square, in which elements of one place in their chunks lie side by side.
+    Square {
+        columns: &'c Phrase,
+        results: &'c Phrase,
+    },
 }
 
 /// What groups tell each other.
@@ -213,8 +239,21 @@ impl Generator<'_> {
             let first = &groups.beside * &Index::var(r);
             let row = Data::array(groups.beside.clone(), of.data.clone());
             let ahead = this.variable("ahead", &row);
-            this.begin_row(groups, group, (&first, &ahead), alone)?;
-            this.scan_row(groups, group, (&first, &ahead), alone)?;
+            let beside = Beside {
+                groups,
+                group,
+                first: &first,
+                ahead: &ahead,
+            };
+            match groups.squares() {
+                Some(squares) => this.scan_squares(&beside, squares, alone)?,
+                None => {
+                    let cells = Cells::Apart(alone);
+                    this.begin_row(&beside, &cells)?;
+                    let rest = (Index::one(), &groups.chunk - &Index::one());
+                    this.scan_row(&beside, rest, &cells)?;
+                }
+            }
             let k = this.fresh("k");
             this.counted(k.clone(), groups.beside.clone(), LoopMode::Seq, |this| {
                 let k = Index::var(k);
@@ -225,68 +264,160 @@ impl Generator<'_> {
         })
     }
 
-    /// The first elements of a row of chunks, from chunk `first` of the group on.
-    fn begin_row(
-        &mut self,
-        groups: &Groups<'_, '_>,
-        group: &Share,
-        (first, ahead): (&Index, &Phrase),
-        alone: &Alone,
-    ) -> Lowering<()> {
-        let (scan, of) = (groups.scan, groups.scan.of);
+    /// The first elements of a row of chunks.
+    fn begin_row(&mut self, beside: &Beside<'_, '_, '_>, cells: &Cells<'_>) -> Lowering<()> {
+        let (groups, scan) = (beside.groups, beside.groups.scan);
+        let of = scan.of;
         let k = self.fresh("k");
         self.counted(k.clone(), groups.beside.clone(), LoopMode::Seq, |this| {
             let k = Index::var(k);
-            let chunk = groups.chunk_of(group, &(first + &k), groups.chunk.clone());
-            let element = this.element(of, scan.array, &chunk.start)?;
+            let chunk = groups.chunk_of(beside.group, &(beside.first + &k), groups.chunk.clone());
+            let at = (&Index::zero(), &k);
+            let element = this.taken(beside, cells, at)?;
             let next = this.variable("next", &of.data);
             this.either(
                 chunk.begins(),
-                |this| {
-                    if scan.kind == ScanKind::Exclusive {
-                        this.put_alone(scan, alone, &chunk.start, &groups.first)?;
-                    }
-                    this.run(scan.function, [&groups.first, &element, &next])
-                },
+                |this| this.run(scan.function, [&groups.first, &element, &next]),
                 |this| this.assign(&of.data, &next, Vec::new(), &element, Vec::new()),
             )?;
-            this.put(of, ahead, &k, &next)?;
+            this.put(of, beside.ahead, &k, &next)?;
             match scan.kind {
-                ScanKind::Inclusive => this.put_alone(scan, alone, &chunk.start, &next),
-                ScanKind::Exclusive => Ok(()),
+                ScanKind::Inclusive => this.given(beside, cells, at, &next),
+                // The scan begins with what it starts from; what is in front of other chunks is put there once it is known.
+                ScanKind::Exclusive => this.given(beside, cells, at, &groups.first),
             }
         })
     }
 
-    /// The other elements, one of each chunk after the other.
+    /// So many elements from one on, one of each chunk after the other.
     fn scan_row(
         &mut self,
-        groups: &Groups<'_, '_>,
-        group: &Share,
-        (first, ahead): (&Index, &Phrase),
-        alone: &Alone,
+        beside: &Beside<'_, '_, '_>,
+        (from, count): (Index, Index),
+        cells: &Cells<'_>,
     ) -> Lowering<()> {
-        let (scan, of) = (groups.scan, groups.scan.of);
+        let (groups, scan) = (beside.groups, beside.groups.scan);
+        let of = scan.of;
         let (j, k) = (self.fresh("j"), self.fresh("k"));
-        self.counted(j.clone(), &groups.chunk - &Index::one(), LoopMode::Seq, |this| {
-            this.counted(k.clone(), groups.beside.clone(), LoopMode::Seq, |this| {
-                let k = Index::var(k);
-                let chunk = first + &k;
-                let at = &group.start + &groups.chunk * &chunk + Index::var(j) + Index::one();
-                let element = this.element(of, scan.array, &at)?;
-                let total = this.written(of, ahead, &k)?;
+        let mode = match cells {
+            Cells::Square { .. } if self.is_for_lanes(scan.function) => LoopMode::Simd,
+            Cells::Square { .. } | Cells::Apart(_) => LoopMode::Seq,
+        };
+        self.counted(j.clone(), count, LoopMode::Seq, |this| {
+            this.counted(k.clone(), groups.beside.clone(), mode, |this| {
+                let (j, k) = (&from + &Index::var(j), Index::var(k));
+                let element = this.taken(beside, cells, (&j, &k))?;
+                let total = this.written(of, beside.ahead, &k)?;
                 if scan.kind == ScanKind::Exclusive {
-                    this.put_alone(scan, alone, &at, &total)?;
+                    this.given(beside, cells, (&j, &k), &total)?;
                 }
                 let next = this.variable("next", &of.data);
                 this.run(scan.function, [&total, &element, &next])?;
-                this.put(of, ahead, &k, &next)?;
+                this.put(of, beside.ahead, &k, &next)?;
                 match scan.kind {
-                    ScanKind::Inclusive => this.put_alone(scan, alone, &at, &next),
+                    ScanKind::Inclusive => this.given(beside, cells, (&j, &k), &next),
                     ScanKind::Exclusive => Ok(()),
                 }
             })
         })
+    }
+
+    /// Element `j` of chunk `k` of a row.
+    fn taken(
+        &mut self,
+        beside: &Beside<'_, '_, '_>,
+        cells: &Cells<'_>,
+        (j, k): (&Index, &Index),
+    ) -> Lowering<Phrase> {
+        let scan = beside.groups.scan;
+        match cells {
+            Cells::Apart(_) => self.element(scan.of, scan.array, &beside.place(j, k)),
+            Cells::Square { columns, .. } => self.written(scan.of, columns, &in_square(j, k)),
+        }
+    }
+
+    /// Its result.
+    fn given(
+        &mut self,
+        beside: &Beside<'_, '_, '_>,
+        cells: &Cells<'_>,
+        (j, k): (&Index, &Index),
+        value: &Phrase,
+    ) -> Lowering<()> {
+        let scan = beside.groups.scan;
+        match cells {
+            Cells::Apart(alone) => self.put_alone(scan, alone, &beside.place(j, k), value),
+            Cells::Square { results, .. } => self.put(scan.of, results, &in_square(j, k), value),
+        }
+    }
+
+    /// Scans chunks in squares, of so many elements of each: rows of a square are read and written as they lie in memory, and turned into columns in
+    /// between.
+    fn scan_squares(&mut self, beside: &Beside<'_, '_, '_>, squares: Index, alone: &Alone) -> Lowering<()> {
+        let scan = beside.groups.scan;
+        let of = scan.of;
+        let square = Data::array(Index::constant(BESIDE * BESIDE), of.data.clone());
+        let s = self.fresh("s");
+        self.counted(s.clone(), squares, LoopMode::Seq, |this| {
+            let from = Index::constant(BESIDE) * Index::var(s);
+            let rows = this.variable("rows", &square);
+            let mode = match this.is_for_lanes(scan.array) {
+                true => LoopMode::Simd,
+                false => LoopMode::Seq,
+            };
+            this.rows_of_square(mode, |this, j, k| {
+                let element = this.element(of, scan.array, &beside.place(&(&from + j), k))?;
+                this.put(of, &rows, &in_square(k, j), &element)
+            })?;
+            let columns = this.turned(of, &rows, &square, "columns")?;
+            let results = this.variable("results", &square);
+            let cells = Cells::Square {
+                columns: &columns,
+                results: &results,
+            };
+            let all = Index::constant(BESIDE);
+            this.either(
+                Expr::binary(BinOp::Eq, index_expr(from.clone()), Expr::int(0)),
+                |this| {
+                    this.begin_row(beside, &cells)?;
+                    this.scan_row(beside, (Index::one(), &all - &Index::one()), &cells)
+                },
+                |this| this.scan_row(beside, (Index::zero(), all.clone()), &cells),
+            )?;
+            this.end_variable(&columns)?;
+            let rows = this.turned(of, &results, &square, "lines")?;
+            this.rows_of_square(LoopMode::Simd, |this, j, k| {
+                let result = this.written(of, &rows, &in_square(k, j))?;
+                this.put_alone(scan, alone, &beside.place(&(&from + j), k), &result)
+            })?;
+            this.end_variable(&rows)
+        })
+    }
+
+    /// Every element `j` of every chunk `k` of a square, chunk by chunk.
+    fn rows_of_square(
+        &mut self,
+        mode: LoopMode,
+        each: impl FnOnce(&mut Self, &Index, &Index) -> Lowering<()>,
+    ) -> Lowering<()> {
+        let (j, k) = (self.fresh("j"), self.fresh("k"));
+        let side = Index::constant(BESIDE);
+        self.counted(k.clone(), side.clone(), LoopMode::Seq, |this| {
+            this.counted(j.clone(), side, mode, |this| {
+                each(this, &Index::var(j), &Index::var(k))
+            })
+        })
+    }
+
+    /// A square whose rows are the columns of another, which goes.
+    fn turned(&mut self, of: &Elements, square: &Phrase, data: &Data, name: &str) -> Lowering<Phrase> {
+        let turned = self.variable(name, data);
+        self.rows_of_square(LoopMode::Seq, |this, j, k| {
+            let value = this.written(of, square, &in_square(j, k))?;
+            this.put(of, &turned, &in_square(k, j), &value)
+        })?;
+        self.end_variable(square)?;
+        Ok(turned)
     }
 
     /// Where the chunks of a group are scanned: those of several workers in memory of the worker's own, from where they are copied out, unless
@@ -414,6 +545,16 @@ impl Groups<'_, '_> {
         product(&self.chunk, &self.all).map_or_else(|| &self.chunk * &self.all, Index::constant)
     }
 
+    /// How many squares a row of chunks is, where they can go in squares: processors turn squares of words or double words in a few steps, while
+    /// cells that are far apart are read and written one by one.
+    fn squares(&self) -> Option<Index> {
+        let leaves = storage::of(&self.scan.of.data, &Name::from("x")).leaves();
+        let [leaf] = leaves.as_slice() else { return None };
+        let (chunk, beside) = (self.chunk.as_constant()?, self.beside.as_constant()?);
+        let fits = beside == BESIDE && chunk % BESIDE == 0 && matches!(leaf.ty.bytes(), 4 | 8);
+        fits.then(|| Index::constant(chunk / BESIDE))
+    }
+
     /// A chunk of a group, by its number there.
     fn chunk_of(&self, group: &Share, number: &Index, length: Index) -> Share {
         Share {
@@ -429,6 +570,18 @@ impl Share {
     fn begins(&self) -> Expr {
         Expr::binary(BinOp::Eq, index_expr(self.start.clone()), Expr::int(0))
     }
+}
+
+impl Beside<'_, '_, '_> {
+    /// Element `j` of chunk `k` in the whole array.
+    fn place(&self, j: &Index, k: &Index) -> Index {
+        &self.group.start + &self.groups.chunk * &(self.first + k) + j
+    }
+}
+
+/// The cell of a square, in row `j`.
+fn in_square(j: &Index, k: &Index) -> Index {
+    Index::constant(BESIDE) * j.clone() + k
 }
 
 /// How many scalars an element has.
