@@ -44,10 +44,15 @@ impl<'s> Square<'s> {
             .all(|count| count.as_constant() == Some(SIDE));
         let mut stmts = body.iter().filter(|stmt| !matches!(stmt, Stmt::At(_)));
         let (to, place, from, cell) = match (stmts.next()?, stmts.next(), stmts.next()) {
-            (Stmt::Store { buffer, index, value }, None, _) => match value {
-                Expr::Load(from, cell) => (buffer, index, from, cell),
-                _ => return None,
-            },
+            (
+                Stmt::Store {
+                    buffer,
+                    index,
+                    value: Expr::Load(from, cell),
+                },
+                None,
+                _,
+            ) => (buffer, index, from, cell),
             (
                 Stmt::Let {
                     name,

@@ -92,10 +92,10 @@ fn columns_are_updated_in_place_row_by_row() {
 #[test]
 fn what_feeds_a_scan_is_computed_where_it_is_read() {
     let text = imp(SCAN, Machine::Sequential);
-    // The result; chunks have a few cells each.
+    // The result; chunks have a few cells each, and squares of eight elements of eight chunks.
     let (chunks, vectors): (Vec<&str>, Vec<&str>) = lines(&text, "alloc")
         .into_iter()
         .partition(|line| line.ends_with("[8]") || line.ends_with("[64]"));
-    assert_eq!((chunks.len(), vectors.len()), (3, 1), "{text}");
+    assert_eq!((chunks.len(), vectors.len()), (7, 1), "{text}");
     assert!(text.contains("* 3i32"), "{text}");
 }

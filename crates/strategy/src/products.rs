@@ -1,11 +1,11 @@
-//! Products of matrices: every row meets every column. Tiles of 4 rows and 4 vectors of columns are accumulated in registers,
+//! Products of matrices: every row meets every column. Tiles of 8 rows and 2 vectors of columns are accumulated in registers,
 //! and the columns of a tile stay in the cache for 64 rows.
 //!
 //! ```text
 //! map (\row -> map (\col ->                     map@par (\rows: [64][k]t ->
-//!   reduce (+) 0 (map (*) row col))        =>     let tiles = map@seq (\columns: [32][k]t -> join (map@seq (\four: [4][k]t ->
+//!   reduce (+) 0 (map (*) row col))        =>     let tiles = map@seq (\columns: [16][k]t -> join (map@seq (\eight: [8][k]t ->
 //!   (transpose b)) a                                reduceSeq (\acc (as, bs) -> map@seq (\sums a ->
-//!                                                     map@vec (\sum b -> fma a b sum) sums bs) acc as) …) (split 4 rows))) …
+//!                                                     map@vec (\sum b -> fma a b sum) sums bs) acc as) …) (split 8 rows))) …
 //!                                                 transpose (concat (join tiles) …)) (split 64 a)
 //! ```
 //!
@@ -35,11 +35,12 @@ struct Tile {
     shared: i64,
 }
 
-/// The usual tiles, and others ([`Topic::Tiles`] has their names).
+/// The usual tiles, and others ([`Topic::Tiles`] has their names). Of tiles that are as large, those with more rows read less: of a step, the columns
+/// stay in registers, and an element of each row is read.
 const TILES: [Tile; 5] = [
+    tile(8, 128, 64),
     tile(4, 256, 64),
     tile(4, 128, 64),
-    tile(8, 128, 64),
     tile(2, 512, 64),
     tile(4, 256, 16),
 ];

@@ -56,9 +56,9 @@ impl Topic {
             (
                 Topic::Tiles,
                 &[
+                    "tiles of 8 rows, 128 bytes",
                     "tiles of 4 rows, 256 bytes",
                     "tiles of 4 rows, 128 bytes",
-                    "tiles of 8 rows, 128 bytes",
                     "tiles of 2 rows, 512 bytes",
                     "tiles of 4 rows, 256 bytes, shared by 16 rows",
                     "no tiles",

@@ -249,7 +249,7 @@ fn matrix(rows: usize, columns: usize) -> Value {
 fn products_of_matrices_have_tiles() {
     let text = text(PRODUCT, Machine::Threads);
     assert!(
-        text.contains("split 64i64") && text.contains("split 32i64"),
+        text.contains("split 64i64") && text.contains("split 16i64"),
         "{text}"
     );
     for (n, k, m) in [

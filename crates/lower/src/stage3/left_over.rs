@@ -49,17 +49,18 @@ fn more_than_scalars(stmt: &Stmt) -> Option<&'static str> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use super::super::Procs;
     use super::*;
     use almach_base::{Name, Span};
     use almach_dpia::{Phrase, Prim, Program};
     use almach_imp::{Expr, Index, LoopMode, Width};
     use almach_value::ScalarType;
-    use std::collections::HashSet;
 
     /// What is said where following a view makes such a statement.
     fn broken(stmt: Stmt) -> Option<String> {
-        let (program, failing) = (Program::default(), HashSet::new());
-        let mut generator = Generator::new(&program, &failing);
+        let program = Program::default();
+        let procs = Procs::of(&program);
+        let mut generator = Generator::new(&program, &procs);
         let result = generator.through_views(|this| {
             this.emit(stmt);
             Ok(())
@@ -118,8 +119,9 @@ mod tests {
 
     #[test]
     fn a_view_that_is_run_is_a_bug() {
-        let (program, failing) = (Program::default(), HashSet::new());
-        let mut generator = Generator::new(&program, &failing);
+        let program = Program::default();
+        let procs = Procs::of(&program);
+        let mut generator = Generator::new(&program, &procs);
         let view = Phrase::prim(Prim::Reverse, vec![], vec![]);
         let said = format!("{:?}", generator.command(&view).unwrap_err());
         assert!(said.contains("VIEW-02") && said.contains("reverse"), "{said}");
