@@ -2,7 +2,7 @@
 
 use almach_base::{Diagnostic, SourceMap, Span, compiler_bug};
 use almach_driver::back::{self, Lowered, Target};
-use almach_native::{Library, Toolchain};
+use almach_native::{Interface, Library, Toolchain};
 use almach_value::{ScalarType, Value, ValueType, approximately_equal};
 use std::path::PathBuf;
 
@@ -28,10 +28,14 @@ pub struct Known {
 
 /// A variant that runs.
 pub struct Runner {
-    library: Library,
+    path: PathBuf,
+    interface: Interface,
+    device: Option<String>,
+    /// Until it has been measured: what a library keeps for its next call, and what a call gives, is too much to be held of hundreds of variants.
+    library: Option<Library>,
     lowered: Lowered,
-    /// Of the first call, with the arguments it is measured with.
-    pub value: Value,
+    /// Of the first call, with the arguments it is measured with, until it has been compared.
+    pub value: Option<Value>,
     seconds: Vec<f64>,
 }
 
@@ -44,11 +48,16 @@ impl Bench<'_> {
         let source = back::c_source(lowered, self.sources, "program", self.target).map_err(first)?;
         let compiled = self.toolchain.library(&source, self.target, &self.links);
         let compiled = compiled.map_err(|diagnostic| *diagnostic)?;
-        let library = Library::load(&compiled.path, source.interface);
-        let mut library = library.map_err(|diagnostic| *diagnostic)?;
-        if let Some(device) = &self.device {
-            library.set_device(device);
-        }
+        let mut runner = Runner {
+            path: compiled.path,
+            interface: source.interface,
+            device: self.device.clone(),
+            library: None,
+            lowered: lowered.clone(),
+            value: None,
+            seconds: Vec::new(),
+        };
+        let mut library = runner.load()?;
         let Some(entry) = lowered.entries.first() else {
             return Err(compiler_bug(Span::NONE, "an entry was lost in lowering"));
         };
@@ -64,13 +73,9 @@ impl Bench<'_> {
             }
         }
         let value = library.call_entry(entry, self.args);
-        let value = value.map_err(|diagnostic| *diagnostic)?;
-        Ok(Runner {
-            library,
-            lowered: lowered.clone(),
-            value,
-            seconds: Vec::new(),
-        })
+        runner.value = Some(value.map_err(|diagnostic| *diagnostic)?);
+        runner.library = Some(library);
+        Ok(runner)
     }
 }
 
@@ -107,13 +112,33 @@ fn has_f32(ty: &ValueType) -> bool {
 }
 
 impl Runner {
+    fn load(&self) -> Result<Library, Diagnostic> {
+        let library = Library::load(&self.path, self.interface.clone());
+        let mut library = library.map_err(|diagnostic| *diagnostic)?;
+        if let Some(device) = &self.device {
+            library.set_device(device);
+        }
+        Ok(library)
+    }
+
     /// Times some more calls.
     pub fn measure(&mut self, args: &[Value], runs: usize) -> Result<(), Diagnostic> {
         let Some(entry) = self.lowered.entries.first() else {
             return Ok(());
         };
         let enough = |seconds: &[f64]| seconds.len() >= runs || seconds.iter().sum::<f64>() > LONG;
-        let more = self.library.time_entry(entry, args, enough);
+        let mut library = match self.library.take() {
+            Some(library) => library,
+            None => {
+                let mut library = self.load()?;
+                // The first call makes what others find.
+                library
+                    .call_entry(entry, args)
+                    .map_err(|diagnostic| *diagnostic)?;
+                library
+            }
+        };
+        let more = library.time_entry(entry, args, enough);
         self.seconds.extend(more.map_err(|diagnostic| *diagnostic)?);
         Ok(())
     }

@@ -13,6 +13,7 @@ mod library;
 mod raw;
 mod toolchain;
 
+pub use almach_emit::Interface;
 pub use kernel_text::kernel_text;
 pub use library::{Account, Argument, Idle, KernelTime, Library, Output};
 pub use toolchain::{Compiled, Origin, Toolchain};

@@ -272,12 +272,14 @@ fn measured<'f>(
 impl Results<'_> {
     /// A variant that gives what the default gives, measured.
     fn accepted(&self, bench: &Bench<'_>, mut runner: Runner) -> Result<Runner, Diagnostic> {
-        let default = self.ran.first().map(|(_, runner)| runner);
-        if let (Some(default), Some(ty)) = (default, runner.result_type())
-            && !agree(&runner.value, &default.value, ty)
+        let default = self.ran.first().and_then(|(_, runner)| runner.value.as_ref());
+        let value = runner.value.take();
+        if let (Some(default), Some(value), Some(ty)) = (default, &value, runner.result_type())
+            && !agree(value, default, ty)
         {
             return Err(differs(Span::NONE, "the others"));
         }
+        drop(value);
         runner.measure(bench.args, bench.runs)?;
         Ok(runner)
     }
