@@ -6,7 +6,7 @@
 //! free made                                 free made
 //! ```
 //!
-//! Such are results with sizes of their own: arrays of rows, fields of sums, what a function gives that only it knows the size of. Of
+//! Also where a loop copies it cell by cell, with others or alone. Such are results with sizes of their own: arrays of rows, fields of sums, what a function gives that only it knows the size of. Of
 //! what has grown, the cells that are used are kept (`shrink`). Small arrays of constant size are on the stack, and are copied.
 //!
 //! Removes: blocks, copies. Introduces: swaps with buffers that hold nothing. Guarantees: the same results.
@@ -17,7 +17,7 @@ use crate::rotations::is_same_number;
 use crate::slots::{Slots, frees};
 use crate::tidy::tidy;
 use almach_base::Name;
-use almach_imp::{Groups, Index, Passing, Proc, Space, Stmt, Touched};
+use almach_imp::{Expr, Groups, Index, Passing, Proc, Space, Stmt, Touched};
 use almach_value::ScalarType;
 use std::collections::{HashMap, HashSet};
 
@@ -98,24 +98,14 @@ impl Wholes {
         let copied = slots
             .after(buffer, at)
             .find(|at| slots.get(*at).iter().any(|stmt| mentions(stmt, buffer)))?;
-        let Stmt::Copy {
-            to,
-            to_index,
-            from,
-            from_index,
-            count,
-        } = slots.only(copied)?
-        else {
-            return None;
+        let (before, copy, behind) = alone(slots.get(copied), buffer)?;
+        let Whole { from, count, left } = Whole::of(copy, buffer)?;
+        let (from, count) = (&from, &count);
+        let is_whole = self.known(count) == cells || {
+            let between = (at + 1..copied).flat_map(|at| slots.get(at));
+            is_same_number(size, count, &between.collect::<Vec<_>>())
         };
-        let is_whole = to == buffer
-            && from != to
-            && to_index.is_zero()
-            && from_index.is_zero()
-            && (self.known(count) == cells || {
-                let between = (at + 1..copied).flat_map(|at| slots.get(at));
-                is_same_number(size, count, &between.collect::<Vec<_>>())
-            });
+        let elsewhere = before.iter().chain(behind).any(|stmt| mentions(stmt, from));
         let declared = slots.before(from, copied).any(|at| {
             let mut stmts = slots.get(at).iter();
             stmts.any(|stmt| matches!(stmt, Stmt::Buffer { name, space: Space::Host, .. } if name == from))
@@ -124,7 +114,7 @@ impl Wholes {
             let mut stmts = slots.get(at).iter();
             stmts.all(|stmt| frees(stmt, from) || !mentions(stmt, from))
         });
-        if !(is_whole && declared && is_dead && self.types.get(from) == Some(ty)) {
+        if !(is_whole && declared && is_dead && !elsewhere && self.types.get(from) == Some(ty)) {
             return None;
         }
         let all = self.sizes.get(from).and_then(Option::as_ref);
@@ -134,10 +124,86 @@ impl Wholes {
             size: count.clone(),
         });
         let swap = Stmt::Swap(buffer.clone(), from.clone());
-        let instead = shrunk.into_iter().chain([swap]).collect();
+        let left = left.into_iter().chain(shrunk).chain([swap]);
+        let instead = before.iter().cloned().chain(left).chain(behind.iter().cloned());
+        let instead = instead.collect();
         slots.replace(at, Vec::new());
         slots.replace(copied, instead);
         Some(())
+    }
+}
+
+/// The one of these statements that mentions a buffer, with those before and behind it.
+fn alone<'s>(stmts: &'s [Stmt], buffer: &Name) -> Option<(&'s [Stmt], &'s Stmt, &'s [Stmt])> {
+    let at = stmts.iter().position(|stmt| mentions(stmt, buffer))?;
+    let (before, rest) = stmts.split_at(at);
+    let (stmt, behind) = rest.split_first()?;
+    let is_alone = !behind.iter().any(|stmt| mentions(stmt, buffer));
+    is_alone.then_some((before, stmt, behind))
+}
+
+/// All cells of a buffer become the first ones of another.
+struct Whole {
+    from: Name,
+    count: Index,
+    /// What else the statement does.
+    left: Option<Stmt>,
+}
+
+impl Whole {
+    /// A copy, or a loop that copies cell by cell, perhaps of several buffers.
+    fn of(stmt: &Stmt, buffer: &Name) -> Option<Whole> {
+        match stmt {
+            Stmt::Copy {
+                to,
+                to_index,
+                from,
+                from_index,
+                count,
+            } => {
+                let is_whole = to == buffer && from != to && to_index.is_zero() && from_index.is_zero();
+                is_whole.then(|| Whole {
+                    from: from.clone(),
+                    count: count.clone(),
+                    left: None,
+                })
+            }
+            Stmt::For {
+                index,
+                width,
+                count,
+                mode,
+                body,
+            } => {
+                let (before, copied, behind) = alone(body, buffer)?;
+                let Stmt::Store {
+                    index: place,
+                    value: Expr::Load(from, cell),
+                    ..
+                } = copied
+                else {
+                    return None;
+                };
+                let others = || before.iter().chain(behind);
+                let is_whole = place.as_var() == Some(index)
+                    && cell.as_var() == Some(index)
+                    && from != buffer
+                    && !others().any(|stmt| mentions(stmt, from));
+                let is_more = others().any(|stmt| !matches!(stmt, Stmt::At(_)));
+                is_whole.then(|| Whole {
+                    from: from.clone(),
+                    count: count.clone(),
+                    left: is_more.then(|| Stmt::For {
+                        index: index.clone(),
+                        width: *width,
+                        count: count.clone(),
+                        mode: *mode,
+                        body: others().cloned().collect(),
+                    }),
+                })
+            }
+            _ => None,
+        }
     }
 }
 
@@ -224,6 +290,22 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn also_where_a_loop_copies_several() {
+        let body = "buffer b: i64 alloc b[n] for g < n { b[g] = xs[g] + 1i64 } buffer c: i64 alloc c[n]
+            size = {n} alloc out[n] par for i < n { c[i] = b[i] out[i] = a[i] } free a free b k = c[0] free c";
+        let text = rewritten(&format!("{MADE} {}", body.replace("k = c[0]", "out[0] = c[k]")));
+        assert!(
+            text.contains("swap out, a") && !text.contains("par for"),
+            "{text}"
+        );
+        // What else happens to the block in the loop is a use.
+        let text = rewritten(&format!(
+            "{MADE} size = {{n}} alloc out[n] for i < n {{ out[i] = a[i] out[0] = 1i64 }} free a"
+        ));
+        assert!(!text.contains("swap"), "{text}");
     }
 
     #[test]
