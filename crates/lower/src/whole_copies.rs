@@ -295,8 +295,8 @@ mod tests {
     #[test]
     fn also_where_a_loop_copies_several() {
         let body = "buffer b: i64 alloc b[n] for g < n { b[g] = xs[g] + 1i64 } buffer c: i64 alloc c[n]
-            size = {n} alloc out[n] par for i < n { c[i] = b[i] out[i] = a[i] } free a free b k = c[0] free c";
-        let text = rewritten(&format!("{MADE} {}", body.replace("k = c[0]", "out[0] = c[k]")));
+            size = {n} alloc out[n] par for i < n { c[i] = b[i] out[i] = a[i] } free a free b out[0] = c[k] free c";
+        let text = rewritten(&format!("{MADE} {body}"));
         assert!(
             text.contains("swap out, a") && !text.contains("par for"),
             "{text}"
