@@ -6,6 +6,7 @@
 //! that recursion is limited by a number and not by the native stack.
 
 mod atomic;
+mod clock;
 mod control;
 mod devices;
 mod entry;

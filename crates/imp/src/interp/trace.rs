@@ -5,6 +5,7 @@
 //! before its own. What is ordered is kept as clocks: an iteration counts its releases, and knows of each other iteration
 //! how many of its releases it has seen, directly or through others.
 
+use super::clock::Clock;
 use super::{Run, RunError};
 use crate::ir::LoopMode;
 use almach_base::Name;
@@ -22,9 +23,6 @@ pub(super) struct Place {
 pub(super) struct Traces {
     loops: Vec<Trace>,
 }
-
-/// How many releases of each iteration have been seen.
-type Clock = FxHashMap<i64, u32>;
 
 #[derive(Default)]
 struct Trace {
@@ -118,11 +116,7 @@ impl Now {
 
     /// Whether an access has happened before what the iteration does now.
     fn is_ordered(&self, access: Access) -> bool {
-        access.iteration == self.iteration
-            || self
-                .seen
-                .get(&access.iteration)
-                .is_some_and(|seen| *seen > access.before)
+        access.iteration == self.iteration || self.seen.of(access.iteration) > access.before
     }
 
     fn check(&self, mut accesses: impl Iterator<Item = Access>, place: Place, buffer: &Name) -> Run<()> {
@@ -194,16 +188,15 @@ impl Trace {
     }
 
     fn acquire(&mut self, place: Place) {
-        for (iteration, releases) in self.published.get(&place).into_iter().flatten() {
-            let seen = self.now.seen.entry(*iteration).or_default();
-            *seen = (*seen).max(*releases);
+        if let Some(published) = self.published.get(&place) {
+            self.now.seen.join(published);
         }
     }
 
     fn release(&mut self, place: Place) {
         self.now.releases += 1;
         let mut clock = self.now.seen.clone();
-        clock.insert(self.now.iteration, self.now.releases);
+        clock.join(&Clock::one(self.now.iteration, self.now.releases));
         self.published.insert(place, clock);
     }
 }
@@ -227,7 +220,7 @@ impl Traces {
         if let Some(trace) = self.loops.last_mut() {
             trace.now.iteration = at;
             trace.now.releases = 0;
-            trace.now.seen.clear();
+            trace.now.seen = Clock::default();
         }
     }
 
