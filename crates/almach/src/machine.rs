@@ -8,7 +8,7 @@ use crate::stack::on_large_stack;
 use crate::types::Entry;
 use crate::value::Value;
 use almach_base::codes::cli as codes;
-use almach_base::{Diagnostic, SourceMap, Span, compiler_bug};
+use almach_base::{Diagnostic, SourceMap, Span, compiler_bug, counted};
 use almach_core::interp::{Interpreter, Limits};
 use almach_core::{Entry as CoreEntry, Program as Core};
 use almach_driver::NativeEntry;
@@ -167,7 +167,7 @@ impl Machine {
         };
         if args.len() != entry.params.len() {
             let (wanted, found) = (entry.params.len(), args.len());
-            let title = format!("`{name}` takes {wanted} arguments, and {found} came");
+            let title = format!("`{name}` takes {}, and {found} came", counted(wanted, "argument"));
             return Err(wrong(codes::ARGUMENT_COUNT, title));
         }
         let mut sizes = Sizes::default();

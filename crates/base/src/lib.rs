@@ -7,8 +7,10 @@ pub mod name;
 pub mod render;
 pub mod source;
 pub mod suggest;
+pub mod words;
 
 pub use bug::compiler_bug;
 pub use diagnostic::{Code, Diagnostic, Label, Severity, Suggestion};
 pub use name::Name;
 pub use source::{FileId, SourceFile, SourceMap, Span};
+pub use words::counted;

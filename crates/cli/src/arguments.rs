@@ -4,7 +4,7 @@ use crate::failure::complaint;
 use crate::files;
 use crate::options::plain;
 use almach_base::codes::cli as codes;
-use almach_base::{Diagnostic, Name};
+use almach_base::{Diagnostic, Name, counted};
 use almach_core::Entry;
 use almach_formats as formats;
 use almach_value::{Sizes, Value, ValueType, conforms_with, parse};
@@ -40,9 +40,9 @@ pub fn read_all(entry: &Entry, args: &[String]) -> Result<Vec<Value>, Diagnostic
         return Err(complaint(
             codes::ARGUMENT_COUNT,
             format!(
-                "`{}` takes {} arguments, and {} came",
+                "`{}` takes {}, and {} came",
                 entry.name,
-                entry.params.len(),
+                counted(entry.params.len(), "argument"),
                 args.len()
             ),
         )

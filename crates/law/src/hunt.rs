@@ -48,12 +48,12 @@ impl fmt::Display for Found {
     }
 }
 
-/// How the programs of a batch are compiled: mostly fast, one in 32 as users do, one in 32 so that undefined behaviour shows. Of the
+/// How the programs of a batch are compiled: mostly fast, one in 64 as users do, one in 64 so that undefined behaviour shows. Of the
 /// others one in four is the system compiler's, three are clang's.
 pub fn settings(batch: u64) -> Settings {
-    match (batch % 32, batch / 4 % 4) {
+    match (batch % 64, batch / 4 % 4) {
         (0, _) => Settings::Full,
-        (8, _) => Settings::Trapping,
+        (32, _) => Settings::Trapping,
         (_, 0) => Settings::Quick,
         _ => Settings::QuickByClang,
     }
@@ -92,12 +92,12 @@ impl Reach {
     }
 }
 
-/// What runs the programs of a batch. Devices and strategy source take half of the time, and every fourth batch has them.
+/// What runs the programs of a batch. Devices and strategy source take half of the time, and every eighth batch has them.
 fn machines(reach: Reach, batch: u64) -> Machines {
     match reach {
         Reach::Interpreters => Machines::Interpreters,
         Reach::Nova => Machines::Nova,
-        Reach::Processors if batch % 4 == 1 => Machines::All(settings(batch)),
+        Reach::Processors if batch % 8 == 1 => Machines::All(settings(batch)),
         Reach::Processors => Machines::Host(settings(batch)),
         Reach::OpenCl => Machines::WithOpenCl(settings(batch)),
     }

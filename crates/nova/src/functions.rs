@@ -8,7 +8,7 @@ use crate::lexer::Kind;
 use crate::reader::{Read, Reader, binder, expr, ident, variable};
 use crate::tree::{Tree, span_of};
 use crate::types::Place;
-use almach_base::Span;
+use almach_base::{Span, counted};
 use almach_syntax::EraseSpans;
 use almach_syntax::ast::{
     Binding, Def, DefKind, Expr, ExprKind, Ident, Param, PatternKind, Recursive, TypeExpr, TypeKind,
@@ -100,14 +100,11 @@ impl<'s> Reader<'s> {
             let written = ty.span;
             if let Err(given) = declare(&mut function, ty) {
                 let wanted = function.params.len();
-                let parameters = if wanted == 1 { "parameter" } else { "parameters" };
+                let parameters = counted(wanted, "parameter");
                 return self.fail(
                     codes::NOVA_MU,
                     written,
-                    format!(
-                        "`{}` has {wanted} {parameters}, and {given} in its type",
-                        bound.name
-                    ),
+                    format!("`{}` has {parameters}, and {given} in its type", bound.name),
                     "not the type of that function",
                     MU,
                 );

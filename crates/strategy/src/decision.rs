@@ -1,6 +1,6 @@
 //! What was decided and why, for `almach explain`.
 
-use almach_base::Span;
+use almach_base::{Span, counted};
 use almach_prim::{Level, Prim};
 use std::fmt;
 
@@ -62,11 +62,8 @@ impl fmt::Display for Choice {
             Choice::InOrder => write!(f, "runs in order"),
             Choice::Chunks(size) => write!(f, "is split into chunks of {size} elements"),
             Choice::Lanes { lanes, accumulators } => {
-                let plural = if *accumulators == 1 { "" } else { "s" };
-                write!(
-                    f,
-                    "runs on {lanes} lanes with {accumulators} accumulator{plural} each"
-                )
+                let accumulators = counted(accumulators, "accumulator");
+                write!(f, "runs on {lanes} lanes with {accumulators} each")
             }
             Choice::Masked(lanes) => write!(
                 f,

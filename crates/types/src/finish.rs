@@ -151,12 +151,14 @@ impl Checker<'_> {
         }
     }
 
-    /// Entry points are called from outside: their types must be concrete data.
+    /// Entry points are called from outside: their types must be concrete data. Where something else is wrong, that may be why they
+    /// are not.
     pub fn check_entry(&mut self, def: &Def) {
         if def.kind != DefKind::Entry {
             return;
         }
-        if let Some((var, _)) = def.scheme.types.first().filter(|_| !self.incomplete) {
+        let is_known = !self.incomplete && !self.failed;
+        if let Some((var, _)) = def.scheme.types.first().filter(|_| is_known) {
             self.report(
                 Diagnostic::error(
                     codes::ENTRY_TYPE,

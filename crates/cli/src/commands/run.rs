@@ -11,7 +11,7 @@ use crate::terminal::{self, LONGEST, Style};
 use crate::times::Times;
 use almach_base::codes::bugs::COMPILER_BUG;
 use almach_base::codes::runtime::OUT_OF_MEMORY;
-use almach_base::{Code, Diagnostic};
+use almach_base::{Code, Diagnostic, counted};
 use almach_core::check::Checked;
 use almach_core::{Entry, Program as Core};
 use almach_driver::back::{self, Accounting, Target};
@@ -149,14 +149,6 @@ fn stays_within(most: u64, core: &Checked<Core>, entry: &Entry, args: &[Value]) 
             );
             Ok(())
         }
-    }
-}
-
-/// A number of things, in words.
-fn counted(number: impl Into<i128>, thing: &str) -> String {
-    match number.into() {
-        1 => format!("1 {thing}"),
-        number => format!("{number} {thing}s"),
     }
 }
 

@@ -40,18 +40,16 @@ impl Generator {
         definitions.push_str(&self.divided_array(ty));
         definitions.push_str(&self.divided_number(ty));
         definitions.push_str(&self.divided_numbers(ty));
-        // Fewer elements are not worth levels.
+        // Fewer elements are not worth levels, and many take interpreters long: one run in three has them.
         let (scale, largest) = match self.rng.chance(40) {
-            true => (Scale::Large, 9000),
-            false => (Scale::Small, 60),
+            true => (Scale::Large, [60, 9000, 60]),
+            false => (Scale::Small, [60, 60, 60]),
         };
-        let runs = (0..3).map(|_| {
-            vec![
-                self.rng.below(largest).to_string(),
-                self.rng.below(1000).to_string(),
-            ]
-        });
-        let runs = runs.collect();
+        let mut runs = Vec::new();
+        for largest in largest {
+            let (elements, seed) = (self.rng.below(largest), self.rng.below(1000));
+            runs.push(vec![elements.to_string(), seed.to_string()]);
+        }
         let (result, body) = match self.rng.below(5) {
             0 => (format!("[]{ty}"), "divided@ k (given@ n seed)"),
             1 => (

@@ -10,7 +10,7 @@ use crate::sizes::substitute_sizes;
 use crate::solver::{Flavour, Place, Replaced, map_type, walk_type};
 use crate::tree::{Constraint, Dim, Expr, ExprKind, Size, Type, TypeVar};
 use almach_base::codes::types as codes;
-use almach_base::{Diagnostic, Span};
+use almach_base::{Diagnostic, Span, counted};
 use almach_prim::{Annotation, Prim};
 use almach_syntax::ast;
 
@@ -458,14 +458,14 @@ impl Checker<'_> {
             .label(format!("this is `{shown}`"))
             .also(first, "an argument here")
         } else {
-            let plural = if position == 1 { "argument" } else { "arguments" };
+            let arguments = counted(position, "argument");
             Diagnostic::error(
                 codes::NOT_A_FUNCTION,
                 first,
-                format!("`{}` takes {position} {plural}, found {given}", call.name),
+                format!("`{}` takes {arguments}, found {given}", call.name),
             )
             .label("one too many")
-            .also(head.span, format!("with {position} {plural} this is `{shown}`"))
+            .also(head.span, format!("with {arguments} this is `{shown}`"))
         };
         self.report(diagnostic);
     }

@@ -8,7 +8,7 @@ use crate::names::Local;
 use crate::solver::Flavour;
 use crate::tree::{Constraint, Dim, Expr, ExprKind, InPlace, IndexArg, Size, Type};
 use almach_base::codes::types as codes;
-use almach_base::{Diagnostic, Name, Span};
+use almach_base::{Diagnostic, Name, Span, counted};
 use almach_nat::Poly;
 use almach_syntax::ast;
 
@@ -269,11 +269,11 @@ impl Checker<'_> {
                     )
                     .label(format!("this is `{shown}`"))
                 } else {
-                    let dims = if at == 1 { "dimension" } else { "dimensions" };
+                    let dimensions = counted(at, "dimension");
                     Diagnostic::error(
                         codes::NOT_INDEXABLE,
                         span,
-                        format!("too many indices: `{shown}` has {at} {dims}"),
+                        format!("too many indices: `{shown}` has {dimensions}"),
                     )
                     .label("one index too many")
                     .also(array.span, format!("this is `{shown}`"))

@@ -7,7 +7,7 @@ use crate::names::{Local, Meaning, Value};
 use crate::solver::Flavour;
 use crate::tree::{Dim, Expr, ExprKind, Type};
 use almach_base::codes::types as codes;
-use almach_base::{Diagnostic, Span};
+use almach_base::{Diagnostic, Span, counted};
 use almach_prim::{Annotation, Prim, ScalarFunction};
 use almach_syntax::ast;
 
@@ -87,15 +87,15 @@ impl Checker<'_> {
         let given = call.args.len() - 1;
         let extra = call.args.get(arrays + 1).map_or(head_span, |arg| arg.span);
         let function_span = call.args.first().map_or(head_span, |arg| arg.span);
-        let plural = if arrays == 1 { "argument" } else { "arguments" };
+        let arguments = counted(arrays, "argument");
         self.report(
             Diagnostic::error(
                 codes::NOT_A_FUNCTION,
                 extra,
-                format!("`map` is given {given} arrays for a function of {arrays} {plural}"),
+                format!("`map` is given {given} arrays for a function of {arguments}"),
             )
             .label("one too many")
-            .also(function_span, format!("takes {arrays} {plural}")),
+            .also(function_span, format!("takes {arguments}")),
         );
     }
 

@@ -1,6 +1,6 @@
 //! How many bytes are held at once, as a formula in sizes.
 
-use almach_base::Name;
+use almach_base::{Name, counted};
 use almach_imp::Index;
 use almach_nat::Ranges;
 use almach_value::BinOp;
@@ -273,11 +273,10 @@ impl Shown<'_> {
             .iter()
             .fold(Index::zero(), |sum, block| sum + block.bytes());
         let count = together.blocks.len();
-        let blocks = if count == 1 { "block" } else { "blocks" };
         match (count, together.parallel.is_empty()) {
             (0, true) => f.write_str("nothing")?,
             (0, false) => {}
-            (_, _) => write!(f, "{} bytes in {count} {blocks}", self.index(&bytes))?,
+            (_, _) => write!(f, "{} bytes in {}", self.index(&bytes), counted(count, "block"))?,
         }
         for (at, (count, most)) in together.parallel.iter().enumerate() {
             let and = if at > 0 || !together.blocks.is_empty() {
