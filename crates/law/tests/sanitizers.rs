@@ -307,6 +307,27 @@ fn compare(group: &[Prepared], text: &str, problems: &mut Vec<String>) -> usize 
     agreed
 }
 
+/// How many calls of a group agreed. Where the group fails as a whole its halves are looked at, so that one file is to blame.
+fn checked(setting: &Setting, group: &[Prepared], folder: &Path, problems: &mut Vec<String>) -> usize {
+    let known = problems.len();
+    let agreed = match setting.run(group, folder) {
+        Ok(text) => compare(group, &text, problems),
+        Err(_) if group.len() > 1 => {
+            let (left, right) = group.split_at(group.len() / 2);
+            return checked(setting, left, folder, problems) + checked(setting, right, folder, problems);
+        }
+        Err(problem) => {
+            problems.push(format!("{setting:?}: {problem}"));
+            0
+        }
+    };
+    problems
+        .iter()
+        .skip(known)
+        .for_each(|problem| println!("{problem}"));
+    agreed
+}
+
 /// Runs files under a setting; a row of the table.
 fn run(setting: &Setting, files: &[PathBuf], problems: &mut Vec<String>) -> String {
     let prepared: Vec<Prepared> = files
@@ -328,10 +349,7 @@ fn run(setting: &Setting, files: &[PathBuf], problems: &mut Vec<String>) -> Stri
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
             .join("sanitizers")
             .join(name);
-        match setting.run(group, &folder) {
-            Ok(text) => agreed += compare(group, &text, problems),
-            Err(problem) => problems.push(format!("{setting:?}: {problem}")),
-        }
+        agreed += checked(setting, group, &folder, problems);
         let _ = std::fs::remove_dir_all(&folder);
     }
     let Setting {
