@@ -269,7 +269,7 @@ pub fn placed(lowered: &Lowered, target: Target, kernel_text: &str) -> Result<Pl
     match target.has_device() {
         true => {
             let code = KernelCode::new(kernel_text, &lowered.foreign);
-            almach_device::place(lowered.without_borrowing(), &lowered.entries, code.functions())
+            almach_device::place(lowered.for_devices(), &lowered.entries, code.functions())
         }
         false => Ok(Placed {
             imp: lowered.imp.clone(),

@@ -108,7 +108,7 @@ pub fn explain(
     match back::lowered(&program, &entries) {
         Ok(lowered) => {
             let imp = match target.has_device() {
-                true => lowered.without_borrowing(),
+                true => lowered.for_devices(),
                 false => &lowered.imp,
             };
             let found = memory::of(imp.program());

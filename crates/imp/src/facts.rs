@@ -205,14 +205,14 @@ impl Facts {
                 continue;
             }
             for at in self.about.get(name).into_iter().flatten().rev() {
-                let Some(learnt) = self
-                    .learnt
-                    .get(*at)
-                    .filter(|_| used.len() < MOST && used.insert(*at))
-                else {
+                let Some(learnt) = self.learnt.get(*at).filter(|_| used.insert(*at)) else {
                     continue;
                 };
                 found.push(learnt);
+                // There may be thousands of others.
+                if found.len() == MOST {
+                    return found;
+                }
                 open.extend(learnt.fact.names());
             }
         }

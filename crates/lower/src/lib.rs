@@ -23,6 +23,7 @@ mod near_use;
 mod proofs;
 mod rename;
 mod rotations;
+mod rounds;
 mod scalars;
 mod slots;
 mod stage1;
@@ -57,8 +58,8 @@ pub struct Lowered {
     pub loops: almach_dpia::Checked,
     /// After stage III.
     pub imp: almach_imp::Checked,
-    /// The same without borrowed buffers, where there are some.
-    owned: Option<almach_imp::Checked>,
+    /// The same for devices, where that is another one.
+    for_devices: Option<almach_imp::Checked>,
     /// How values are passed to the procedures of the entries, in the order they were asked for.
     pub entries: Vec<Entry>,
     /// What each of them calls.
@@ -68,9 +69,10 @@ pub struct Lowered {
 }
 
 impl Lowered {
-    /// Imp without borrowed buffers: the memory of a device knows blocks, not parts of blocks under other names.
-    pub fn without_borrowing(&self) -> &almach_imp::Checked {
-        self.owned.as_ref().unwrap_or(&self.imp)
+    /// Imp for devices: without borrowed buffers, since their memory knows blocks and not parts of blocks under other names, and without rounds,
+    /// each of which would be a kernel.
+    pub fn for_devices(&self) -> &almach_imp::Checked {
+        self.for_devices.as_ref().unwrap_or(&self.imp)
     }
 }
 
@@ -181,18 +183,19 @@ fn lower_entries(program: &Program, names: &[&str]) -> Lowering<Lowered> {
     }
     hand_over::hand_over(&mut procs);
     whole_copies::whole_copies(&mut procs);
-    let mut borrowed = procs.clone();
-    borrow::borrow(&mut borrowed);
-    take_over::take_over(&mut borrowed);
-    let owned = (borrowed != procs)
+    let mut for_threads = procs.clone();
+    borrow::borrow(&mut for_threads);
+    take_over::take_over(&mut for_threads);
+    for_threads.iter_mut().for_each(rounds::rounds);
+    let for_devices = (for_threads != procs)
         .then(|| finished(&stores, procs))
         .transpose()?;
-    let imp = finished(&stores, borrowed)?;
+    let imp = finished(&stores, for_threads)?;
     Ok(Lowered {
         dpia,
         loops,
         imp,
-        owned,
+        for_devices,
         entries: interfaces,
         border,
         foreign: (0..)

@@ -17,12 +17,12 @@ use almach_imp::Stmt;
 /// The program without its checks, and how many there were.
 pub fn without_checks(lowered: Lowered) -> Result<(Lowered, usize), Vec<Diagnostic>> {
     let (imp, count) = unchecked(&lowered.imp)?;
-    let owned = lowered.owned.as_ref().map(unchecked).transpose()?;
-    let owned = owned.map(|(owned, _)| owned);
+    let for_devices = lowered.for_devices.as_ref().map(unchecked).transpose()?;
+    let for_devices = for_devices.map(|(imp, _)| imp);
     Ok((
         Lowered {
             imp,
-            owned,
+            for_devices,
             ..lowered
         },
         count,

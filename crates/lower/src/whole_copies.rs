@@ -222,7 +222,7 @@ fn types(stmts: &[Stmt], found: &mut HashMap<Name, ScalarType>) {
 }
 
 /// Scalars that get one value, which is a number made of others of that kind.
-fn values(proc: &Proc) -> HashMap<Name, Index> {
+pub(crate) fn values(proc: &Proc) -> HashMap<Name, Index> {
     let mut found = HashMap::new();
     let mut changing: HashSet<Name> = HashSet::new();
     for stmt in &proc.body {

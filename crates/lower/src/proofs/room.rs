@@ -20,6 +20,7 @@ impl Prover {
         if let [(cells, 1..)] = size.terms()
             && !cells.is_one()
             && self.stays(size)
+            && !self.blocks.contains(cells)
         {
             self.blocks.push(cells.clone());
         }
