@@ -11,6 +11,8 @@
 //!
 //! Neighbours in a stencil, weights of a filter, small matrices: the proofs that follow know the constants, and so does the C compiler.
 //!
+//! A loop for lanes that only computes with what it finds stays a loop, which reads its tables as vectors: they are made in front of it.
+//!
 //! Removes: loops of a few iterations, loads of constants. Introduces: copies of loop bodies. Guarantees: the same statements run, in the same order.
 //! Tables that nothing reads any more go.
 
@@ -18,7 +20,7 @@ use crate::edges::replace;
 use crate::rename::{binders, copied};
 use crate::tidy::tidy;
 use almach_base::Name;
-use almach_imp::{Argument, Expr, LoopMode, Proc, Space, Stmt, Transfer};
+use almach_imp::{Argument, Expr, Index, LoopMode, Proc, Space, Stmt, Transfer};
 use almach_value::Scalar;
 use std::collections::{HashMap, HashSet};
 
@@ -28,6 +30,9 @@ const MOST_CELLS: usize = 64;
 /// Iterations that a loop may have at most, and statements when it is written out, tables apart.
 const MOST_ITERATIONS: i64 = 16;
 const MOST_STATEMENTS: usize = 200;
+
+/// Iterations that a loop for lanes has at least.
+const LEAST_LANES: i64 = 8;
 
 pub(crate) fn constant_tables(proc: &mut Proc) {
     let mut tables = Tables::default();
@@ -140,12 +145,55 @@ impl Writer {
         for mut stmt in std::mem::take(stmts) {
             stmt.blocks_mut().into_iter().for_each(|inner| self.block(inner));
             stmt.for_each_expr_mut(&mut |expr| self.looked_up(expr));
-            match self.written_out(&stmt) {
-                Some(copies) => result.extend(copies),
+            match self.on_lanes(&stmt).or_else(|| self.written_out(&stmt)) {
+                Some(instead) => result.extend(instead),
                 None => result.push(stmt),
             }
         }
         *stmts = result;
+    }
+
+    /// A loop for lanes, between making its tables and giving them back.
+    fn on_lanes(&self, stmt: &Stmt) -> Option<Vec<Stmt>> {
+        let Stmt::For {
+            index,
+            width,
+            count,
+            mode: LoopMode::Simd,
+            body,
+        } = stmt
+        else {
+            return None;
+        };
+        let has_lanes = count.as_constant().is_some_and(|count| count >= LEAST_LANES);
+        if !has_lanes || !self.looks_up(body, index) {
+            return None;
+        }
+        let (tables, work): (Vec<Stmt>, Vec<Stmt>) =
+            body.iter().cloned().partition(|stmt| self.makes_table(stmt));
+        if !only_computes(&work) {
+            return None;
+        }
+        let is_end = |stmt: &Stmt| matches!(stmt, Stmt::Free(_));
+        let (ends, mut result): (Vec<Stmt>, Vec<Stmt>) = tables.into_iter().partition(is_end);
+        result.push(Stmt::For {
+            index: index.clone(),
+            width: *width,
+            count: count.clone(),
+            mode: LoopMode::Simd,
+            body: work,
+        });
+        result.extend(ends);
+        Some(result)
+    }
+
+    /// Whether a statement is one of those that make a table, or give it back.
+    fn makes_table(&self, stmt: &Stmt) -> bool {
+        match stmt {
+            Stmt::Buffer { name, .. } | Stmt::Free(name) => self.tables.contains_key(name),
+            Stmt::Alloc { buffer, .. } | Stmt::Store { buffer, .. } => self.tables.contains_key(buffer),
+            _ => false,
+        }
     }
 
     /// The iterations of a loop over a table, one after the other.
@@ -189,13 +237,9 @@ impl Writer {
 
     /// Statements, without those that make tables.
     fn statements(&self, stmts: &[Stmt]) -> usize {
-        let is_table = |name: &Name| self.tables.contains_key(name);
-        let own = stmts.iter().filter(|stmt| match stmt {
-            Stmt::Buffer { name, .. } | Stmt::Free(name) => !is_table(name),
-            Stmt::Alloc { buffer, .. } | Stmt::Store { buffer, .. } => !is_table(buffer),
-            Stmt::At(_) => false,
-            _ => true,
-        });
+        let own = stmts
+            .iter()
+            .filter(|stmt| !matches!(stmt, Stmt::At(_)) && !self.makes_table(stmt));
         own.map(|stmt| {
             let inside = stmt.blocks().into_iter().map(|inner| self.statements(inner));
             1 + inside.sum::<usize>()
@@ -254,6 +298,44 @@ impl Writer {
     }
 }
 
+/// Whether statements are straight-line code in which no index depends on what was computed before.
+fn only_computes(stmts: &[Stmt]) -> bool {
+    let mut names = HashSet::new();
+    binders(stmts, &mut names);
+    is_straight_line(stmts) && !is_indexed_by(stmts, &names)
+}
+
+fn is_straight_line(stmts: &[Stmt]) -> bool {
+    stmts.iter().all(|stmt| match stmt {
+        Stmt::Let { .. } | Stmt::Var { .. } | Stmt::Assign { .. } | Stmt::Store { .. } => true,
+        Stmt::Check { .. } | Stmt::At(_) => true,
+        Stmt::If { then, otherwise, .. } => is_straight_line(then) && is_straight_line(otherwise),
+        _ => false,
+    })
+}
+
+/// Whether a cell is written or read at an index with such a name in it.
+fn is_indexed_by(stmts: &[Stmt], names: &HashSet<Name>) -> bool {
+    let mentions = |index: &Index| index.free_vars().any(|var| names.contains(var));
+    stmts.iter().any(|stmt| {
+        let mut found = matches!(stmt, Stmt::Store { index, .. } if mentions(index));
+        stmt.for_each_expr(&mut |expr| found |= loads_at(expr, &mentions));
+        found || stmt.blocks().into_iter().any(|inner| is_indexed_by(inner, names))
+    })
+}
+
+fn loads_at(expr: &Expr, mentions: &impl Fn(&Index) -> bool) -> bool {
+    match expr {
+        Expr::Load(_, index) => mentions(index),
+        Expr::Const(_) | Expr::Var(_) | Expr::Index(_) => false,
+        Expr::Unary(_, a) => loads_at(a, mentions),
+        Expr::Binary(_, a, b) => [a, b].into_iter().any(|part| loads_at(part, mentions)),
+        Expr::Ternary(_, a, b, c) | Expr::Select(a, b, c) => {
+            [a, b, c].into_iter().any(|part| loads_at(part, mentions))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -285,6 +367,26 @@ mod tests {
         );
         let expected = "for i < n {\nlet y: i64 = 5i64\nout[2*i] = y * xs[i]\nlet z: i64 = 7i64\nout[2*i + 1] = z * xs[i]\n}";
         assert_eq!(found, as_it_is(expected));
+    }
+
+    #[test]
+    fn a_loop_for_lanes_reads_its_tables() {
+        let table: String = (0..8).map(|at| format!("w[{at}] = {at}i64\n")).collect();
+        let work = |index: &str| format!("let y: i64 = w[q]\nout[8*i + {index}] = y * xs[i]\n");
+        let found = after(&format!(
+            "for i < n {{\nsimd for q < 8 {{\nbuffer w: i64\nalloc w[8]\n{table}{}free w\n}}\n}}",
+            work("q")
+        ));
+        let expected = format!(
+            "for i < n {{\nbuffer w: i64\nalloc w[8]\n{table}simd for q < 8 {{\n{}}}\nfree w\n}}",
+            work("q")
+        );
+        assert_eq!(found, as_it_is(&expected));
+        let permuted = after(&format!(
+            "for i < n {{\nsimd for q < 8 {{\nbuffer w: i64\nalloc w[8]\n{table}{}free w\n}}\n}}",
+            work("y")
+        ));
+        assert!(!permuted.contains("simd"), "{permuted}");
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::producers::Plan;
 use crate::rows::Rows;
 use crate::streams::Streams;
 use crate::weights::WORTH_THREADS;
+use crate::within::reads_within;
 use crate::{Around, Choice, Chooser, Decision, Fusion, Machine, Topic, cost};
 use almach_base::Span;
 use almach_core::build::{enter_loop, enter_params};
@@ -265,7 +266,9 @@ impl Chooser {
 
     /// The level that suits the operation itself.
     fn own_level(&self, op: &Op, span: Span, around: Around) -> (Level, &'static str) {
-        let simple = |function: &Lambda| cost::is_simple(function, &self.facts);
+        let simple = |function: &Lambda| {
+            cost::is_simple(function, &self.facts) || self.looks_up_constants(function, &op.args)
+        };
         let on_lanes = op.prim == Prim::Map && op.functions.iter().all(simple);
         let one_worker = match on_lanes {
             true if self.is_usual(span, Topic::Level) => {
@@ -319,6 +322,23 @@ impl Chooser {
             (Around::Parallel, _) => one_worker,
             (Around::Lane, _) => (Level::Seq, "it runs on one lane"),
         }
+    }
+
+    /// Whether a function is straight-line code on scalars but for tables of constants: lanes read those as they read arrays. (A work-item of a
+    /// device would make each table anew.)
+    fn looks_up_constants(&self, function: &Lambda, args: &[Atom]) -> bool {
+        let is_table = |stmt: &Stmt| match &stmt.exp {
+            Exp::Array(elements, _) => elements.iter().all(|element| matches!(element, Atom::Const(_))),
+            _ => false,
+        };
+        let stmts = &function.body.stmts;
+        if self.machine == Machine::Device || !stmts.iter().any(is_table) {
+            return false;
+        }
+        let within = reads_within(function, args, &self.numbers, &self.facts);
+        let mut work = function.clone();
+        work.body.stmts.retain(|stmt| !is_table(stmt));
+        cost::is_simple_on(&work, &self.facts, cost::is_scalars, &within)
     }
 
     /// Elements and scalar operations of an operation whose size is known.

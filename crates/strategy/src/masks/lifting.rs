@@ -14,7 +14,7 @@ use almach_core::typing::{TypeError, Typed};
 use almach_core::visit::{Substitution, Vars, Walk, fresh_body, fresh_lambda};
 use almach_core::{Atom, Body, Exp, Lambda, Loop, LoopForm, Param, Pattern, ResultType, Stmt, Type, Var};
 use almach_prim::{Level, Prim};
-use almach_value::{BinOp, Scalar, ScalarType, identity};
+use almach_value::{BinOp, Scalar, ScalarType, UnOp, identity};
 use std::collections::{HashMap, HashSet};
 
 pub(super) use arrays::Work;
@@ -409,21 +409,50 @@ impl<'c> Lifting<'c> {
         self.kept.push(behind);
         self.body(&body, Some(active))?;
         self.kept.pop();
-        let on = Atom::Var(on.clone());
         let mut next = Vec::with_capacity(state.len());
+        let mut reached_next = body.values.clone();
         for (at, ((param, _), value)) in work.params.iter().zip(&body.values).enumerate() {
             let result = work.stmt.pattern.values.get(at);
             let is_used = result.is_some_and(|result| self.used.contains(&result.var));
-            next.push(match state.get(at).filter(|_| is_used) {
-                Some(old) => {
-                    let old = Atom::Var(old.clone());
+            let old = state.get(at).filter(|_| is_used).cloned().map(Atom::Var);
+            let counts = (reached.get(at)).and_then(|before| self.counts_up(before, value, &param.ty));
+            next.push(match (old, counts) {
+                (Some(old), Some(scalar)) => {
+                    let counted = self.counted_where(&param.var.name, scalar, old, on);
+                    if let Some(place) = reached_next.get_mut(at) {
+                        *place = Atom::Var(counted.clone());
+                    }
+                    counted
+                }
+                (Some(old), None) => {
+                    let on = Atom::Var(on.clone());
                     self.chosen(&param.var.name, &param.ty, &on, value.clone(), old)
                 }
                 // What nobody looks at behind the loop may go on: nothing in it can fail.
-                None => self.lane(&param.var.name, param.ty.clone(), Exp::Atom(value.clone())),
+                (None, _) => self.lane(&param.var.name, param.ty.clone(), Exp::Atom(value.clone())),
             });
         }
-        Ok((next, body.values))
+        Ok((next, reached_next))
+    }
+
+    /// The type of a state that a step makes one larger.
+    fn counts_up(&self, before: &Atom, value: &Atom, ty: &Type) -> Option<ScalarType> {
+        let (Type::Scalar(scalar), Atom::Var(value)) = (ty, value) else {
+            return None;
+        };
+        let Some(Exp::Binary(BinOp::Add, a, b)) = self.definitions.get(value) else {
+            return None;
+        };
+        let is_next = |a: &Atom, b: &Atom| a == before && *b == one(*scalar);
+        (!scalar.is_float() && (is_next(a, b) || is_next(b, a))).then_some(*scalar)
+    }
+
+    /// A state one larger where a lane is on. It is a sum and no choice: choices of several steps, one in the other, are branches to C compilers,
+    /// which then use no lanes.
+    fn counted_where(&mut self, name: &Name, scalar: ScalarType, old: Atom, on: &Var) -> Var {
+        let step = Exp::Unary(UnOp::Convert(scalar), Atom::Var(on.clone()));
+        let step = Atom::Var(self.lane("step", Type::Scalar(scalar), step));
+        self.lane(name, Type::Scalar(scalar), Exp::Binary(BinOp::Add, old, step))
     }
 
     /// A copy of a body, with a state for the parameters of its loop.
