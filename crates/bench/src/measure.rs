@@ -85,9 +85,14 @@ impl Tools {
         self.clang.is_some()
     }
 
-    /// The file of a workload.
+    /// The file of a workload: its own, or an example.
     pub fn program(&self, program: &str) -> PathBuf {
-        self.folder.join("workloads").join(format!("{program}.alm"))
+        let name = format!("{program}.alm");
+        let own = self.folder.join("workloads").join(&name);
+        match own.exists() {
+            true => own,
+            false => self.folder.join("../examples").join(&name),
+        }
     }
 
     fn library(&self, program: &str, backend: &str, name: &str, checks: Checks) -> Result<PathBuf, String> {

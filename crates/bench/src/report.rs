@@ -13,6 +13,7 @@ fn variants(kind: Kind) -> &'static [&'static str] {
             "tuned",
             "tuned-again",
             "openblas",
+            "flat",
             "almach-seq",
             "plain",
         ],

@@ -10,6 +10,8 @@ const OF_PLAIN_C: f64 = 1.5;
 /// What two threads are to gain where there is much to compute, and checks may cost.
 const GAIN: f64 = 1.8;
 const COST: f64 = 1.05;
+/// How many times what one reduction of all elements takes, with writing a number for each row, sums of rows may.
+const OF_FLAT: f64 = 1.1;
 
 pub fn lines(all: &[Measured], ceilings: &Ceilings) -> String {
     let all: Vec<&Measured> = all.iter().filter(|one| one.kind == Kind::C).collect();
@@ -20,6 +22,7 @@ pub fn lines(all: &[Measured], ceilings: &Ceilings) -> String {
     let plain = |one: &Measured| one.ratio("almach-seq", "plain");
     let gain = |one: &Measured| one.ratio("almach", "almach-one");
     let cost = |one: &Measured| one.ratio("almach-unchecked", "almach");
+    let flat = |one: &Measured| one.ratio("flat", "almach");
     let beside = |one: &Measured| one.beside_the_best(ceilings);
     let computing = all.iter().copied().filter(|one| one.computes(ceilings));
     [
@@ -49,6 +52,10 @@ pub fn lines(all: &[Measured], ceilings: &Ceilings) -> String {
             "checks: at most {COST} together; {:.2} together, more: {}",
             mean(&all, cost),
             named(&all, cost, |one| cost(one) > COST + one.spread())
+        ),
+        format!(
+            "sums of rows beside one of all elements and a number written for each row: at most {OF_FLAT}; more: {}",
+            named(&all, flat, |one| one.has("flat") && flat(one) > OF_FLAT)
         ),
     ]
     .join("\n")

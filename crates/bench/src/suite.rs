@@ -4,7 +4,7 @@
 #[derive(Clone, Copy)]
 pub struct Workload {
     pub name: &'static str,
-    /// The file under `workloads/`, and under `rivals/` or `thesis/`.
+    /// The file under `workloads/`, or of the examples where there is none, and under `rivals/` or `thesis/`.
     pub program: &'static str,
     pub size: u64,
     pub kind: Kind,
@@ -133,6 +133,14 @@ pub const SUITE: &[Workload] = &[
     workload("dot3", "dot3", 1 << 23, Writes).best(1.29, STREAMING),
     workload("sumstats", "sumstats", 1 << 26, Reads).best(1.25, STREAMING),
     workload("sumrows", "sumrows", 1 << 20, Reads).best(1.34, STREAMING),
+    workload("zipfrows", "zipfrows", 1 << 20, Reads),
+    workload("onerow", "onerow", 1 << 20, Reads),
+    workload("csr", "csr", 1 << 20, Reads),
+    workload("bfs", "bfs", 1 << 20, Reads),
+    workload("quicksort", "quicksort", 1 << 22, Writes),
+    workload("quickhull", "quickhull", 1 << 22, Reads),
+    workload("kd_tree", "kd_tree", 1 << 18, Writes),
+    workload("word_statistics", "word_statistics", 1 << 26, Reads),
     workload("wordcount", "wordcount", 1 << 28, Reads).best(1.22, STREAMING),
     workload("blackscholes", "blackscholes", 1 << 23, Writes).best(2.95, COMPUTING),
     workload("nbody", "nbody", 8192, InCache).best(2.07, COMPUTING),

@@ -330,7 +330,7 @@ fn is_extreme(expr: &Expr) -> bool {
     }
 }
 
-fn opposite(op: BinOp) -> Option<BinOp> {
+pub fn opposite(op: BinOp) -> Option<BinOp> {
     match op {
         BinOp::Eq => Some(BinOp::Ne),
         BinOp::Ne => Some(BinOp::Eq),

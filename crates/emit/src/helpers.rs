@@ -316,13 +316,14 @@ const SHRINK: &str = "\
  * next call would be too small for it. */
 static inline void *shrink(void *cells, int64_t count, size_t cell) {
   struct head *const whole = (struct head *)(void *)((char *)cells - BLOCK_HEAD);
-  const size_t before = whole->bytes, front = (size_t)((char *)cells - (char *)whole->memory);
+  const size_t before = whole->bytes, begin = (size_t)((char *)cells - (char *)whole->memory);
+  const size_t front = begin < PAGE ? BLOCK_HEAD : PAGE;
   const size_t bytes = front + ((size_t)count * cell + BLOCK_HEAD - 1) / BLOCK_HEAD * BLOCK_HEAD;
   whole->count = count;
   char *memory = NULL;
-  if (bytes < before / 4) memory = realloc(whole->memory, bytes);
+  if (bytes < before / 4) memory = realloc(whole->memory, bytes + begin - front);
   if (memory == NULL) return cells;
-  struct head *const smaller = (struct head *)(void *)(memory + front - BLOCK_HEAD);
+  struct head *const smaller = (struct head *)(void *)(memory + begin - BLOCK_HEAD);
   smaller->bytes = bytes;
   smaller->memory = memory;
 ACCOUNT

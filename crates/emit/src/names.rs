@@ -119,6 +119,7 @@ const TAKEN: &[&str] = &[
     "account_give",
     "counted_copy",
     "reused",
+    "memory_for",
     "head",
     "LARGE",
     "BLOCK_HEAD",

@@ -463,6 +463,12 @@ static struct head *reused(struct NAME_ctx *ctx, size_t bytes) {
   return NULL;
 }
 
+/* Memory for a block with so many bytes in front. For a small one it has room to begin with a line of the cache: the system takes long to
+ * align many blocks. */
+static char *memory_for(size_t bytes, size_t front) {
+  return front == PAGE ? aligned_alloc(front, bytes) : malloc(bytes + BLOCK_HEAD);
+}
+
 /* NULL where there is not enough memory. */
 static void *allocate(struct NAME_ctx *ctx, int64_t count, size_t cell) {
   if (count < 0 || (uint64_t)count > (PTRDIFF_MAX - 2 * PAGE) / cell) return NULL;
@@ -471,14 +477,15 @@ static void *allocate(struct NAME_ctx *ctx, int64_t count, size_t cell) {
 TAKE
   struct head *block = reused(ctx, bytes);
   if (block == NULL) {
-    char *memory = aligned_alloc(front, bytes);
+    char *memory = memory_for(bytes, front);
     if (memory == NULL) {
       NAME_trim(ctx);
-      memory = aligned_alloc(front, bytes);
+      memory = memory_for(bytes, front);
     }
 UNDO
     if (memory == NULL) return NULL;
-    block = (struct head *)(void *)(memory + front - BLOCK_HEAD);
+    const size_t before = (BLOCK_HEAD - (uintptr_t)memory % BLOCK_HEAD) % BLOCK_HEAD;
+    block = (struct head *)(void *)(memory + before + front - BLOCK_HEAD);
     block->bytes = bytes;
     block->memory = memory;
   }

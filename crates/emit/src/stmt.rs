@@ -500,7 +500,9 @@ impl Emitter<'_> {
         self.learn(condition);
         let then = self.nested(then)?;
         self.facts.forget_since(mark);
+        self.learn_falsity(condition);
         let otherwise = self.nested(otherwise)?;
+        self.facts.forget_since(mark);
         let flips = then.is_empty() && !otherwise.is_empty();
         let (condition, then, otherwise) = match flips {
             true => (self.falsity(condition)?, otherwise, then),
@@ -518,6 +520,15 @@ impl Emitter<'_> {
         let names = &self.names;
         let stays = |name: &Name| names.get(name).is_some_and(|known| known.role == Role::Constant);
         self.facts.assume(condition, &stays);
+    }
+
+    /// What follows where a comparison fails.
+    fn learn_falsity(&mut self, condition: &Expr) {
+        if let Expr::Binary(op, left, right) = condition
+            && let Some(opposite) = crate::expr::opposite(*op)
+        {
+            self.learn(&Expr::Binary(opposite, left.clone(), right.clone()));
+        }
     }
 
     fn check(&mut self, condition: &Expr, site: &Site, arguments: &[Expr], out: &mut Vec<CStmt>) -> Emit<()> {

@@ -107,7 +107,7 @@ impl fmt::Display for Peak {
             Ok(most) if most.is_empty() => write!(f, "`{}` allocates nothing", self.entry),
             Ok(_) => write!(
                 f,
-                "`{}` holds at once, arguments apart, at most {}; a block takes up to 127 bytes more, one of a megabyte up to two pages",
+                "`{}` holds at once, arguments apart, at most {}; a block takes up to 191 bytes more, one of a megabyte up to two pages",
                 self.entry,
                 self.formula()
             ),

@@ -94,6 +94,12 @@ static struct head *reused(struct dot_ctx *ctx, size_t bytes) {
   return NULL;
 }
 
+/* Memory for a block with so many bytes in front. For a small one it has room to begin with a line of the cache: the system takes long to
+ * align many blocks. */
+static char *memory_for(size_t bytes, size_t front) {
+  return front == PAGE ? aligned_alloc(front, bytes) : malloc(bytes + BLOCK_HEAD);
+}
+
 /* NULL where there is not enough memory. */
 static void *allocate(struct dot_ctx *ctx, int64_t count, size_t cell) {
   if (count < 0 || (uint64_t)count > (PTRDIFF_MAX - 2 * PAGE) / cell) return NULL;
@@ -101,13 +107,14 @@ static void *allocate(struct dot_ctx *ctx, int64_t count, size_t cell) {
   const size_t bytes = ((size_t)count * cell + 2 * front - 1) / front * front;
   struct head *block = reused(ctx, bytes);
   if (block == NULL) {
-    char *memory = aligned_alloc(front, bytes);
+    char *memory = memory_for(bytes, front);
     if (memory == NULL) {
       dot_trim(ctx);
-      memory = aligned_alloc(front, bytes);
+      memory = memory_for(bytes, front);
     }
     if (memory == NULL) return NULL;
-    block = (struct head *)(void *)(memory + front - BLOCK_HEAD);
+    const size_t before = (BLOCK_HEAD - (uintptr_t)memory % BLOCK_HEAD) % BLOCK_HEAD;
+    block = (struct head *)(void *)(memory + before + front - BLOCK_HEAD);
     block->bytes = bytes;
     block->memory = memory;
   }

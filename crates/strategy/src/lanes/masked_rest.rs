@@ -57,7 +57,8 @@ impl Chooser {
     ) -> Typed<Atom> {
         let span = reduction.span;
         let n = self.builder.length(array, span)?;
-        let is_empty = self.arithmetic(BinOp::Eq, n.clone(), int(0), "is_empty", span)?;
+        // Where it fails, the number of elements is known to be none that is negative.
+        let is_empty = self.arithmetic(BinOp::Lt, n.clone(), int(1), "is_empty", span)?;
         self.builder.enter();
         let reduced = match shape.long > 1 {
             true => self.short_or_long(reduction, start, array, (&n, shape)),
