@@ -30,8 +30,7 @@ use almach_value::ScalarType;
 /// Smaller tables are walked.
 const LEAST: i64 = 1 << 13;
 
-/// How many sublists a task follows in turn. Memory in the second cache answers several of them at once; with more there are more lines to write
-/// to, and more to look at behind the last of them.
+/// How many sublists a task follows in turn: by hand in C, eight take a sixth more time, and more than these hardly less.
 const LANES: i64 = 24;
 
 /// Each constructor that refers to a cell, and the column in which it does.
