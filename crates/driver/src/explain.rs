@@ -177,13 +177,13 @@ fn walks(program: &Program) -> Vec<Span> {
 fn how_lists_are_walked(target: Target) -> &'static str {
     match target {
         Target::OpenMp => {
-            "the cells of a list in a table are found by following sublists, 16 in turn on every thread; those that constructors made, and short ones, one after the other"
+            "the cells of a list in a table are found by following sublists, 24 in turn on every thread; those that constructors made, and short ones, one after the other"
         }
         Target::C => {
-            "the cells of a list in a table are found by following sublists, 16 in turn; those that constructors made, and short ones, one after the other"
+            "the cells of a list in a table are found by following sublists, 24 in turn; those that constructors made, and short ones, one after the other"
         }
         Target::OpenCl | Target::Cuda => {
-            "the cells of a list in a table are found by a kernel that follows sublists, 16 in turn in every work-item; those that constructors made, and short ones, by the host"
+            "the cells of a list in a table are found by a kernel that follows sublists, 24 in turn in every work-item; those that constructors made, and short ones, by the host"
         }
     }
 }

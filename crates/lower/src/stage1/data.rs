@@ -29,24 +29,19 @@ const I64: Data = Data::Scalar(ScalarType::I64);
 pub(super) struct Ordered {
     /// Where the cell is.
     pub(super) at: Phrase,
-    /// Whether there is another one behind it.
-    inside: Phrase,
+    pub(super) tag: Phrase,
     /// The position that it refers to.
     pub(super) reference: Phrase,
 }
 
-impl Ordered {
-    /// Its tag: all but the last have the one constructor that refers to another, where there is one.
-    pub(super) fn tag(&self, links: &[u32], looked_up: Phrase) -> Phrase {
-        match links {
-            [link] => {
-                let link = build::literal(Scalar::U32(*link));
-                let select = Phrase::prim(Prim::Select, vec![], vec![Data::Scalar(TAG)]);
-                select.apply([self.inside.clone(), link, looked_up])
-            }
-            _ => looked_up,
-        }
-    }
+/// How the cells of a list are looked up.
+pub(super) struct LookUp<'a> {
+    /// The constructors that refer to another cell.
+    pub(super) links: Vec<u32>,
+    /// The tag of a cell.
+    pub(super) tag: &'a dyn Fn(&Translator<'_>, Phrase) -> Lowering<Phrase>,
+    /// The node value of a cell.
+    pub(super) node: &'a dyn Fn(&Translator<'_>, &Ordered) -> Lowering<Phrase>,
 }
 
 impl Translator<'_> {
@@ -269,13 +264,15 @@ impl Translator<'_> {
             let size = self.rows_so_far(elements);
             pools.push(self.pool_of_rows(elements, &layout, size, None)?);
         }
-        let links: Vec<u32> = links.iter().map(|(link, _)| *link).collect();
-        self.bind_ordered(id, (rows, back, pools), (exp, pattern), &|this, cell| {
-            let row = cell.at.clone();
-            let tag = Phrase::prim(Prim::Tag(cells.name().clone()), vec![], vec![]).app(row.clone());
-            let tag = cell.tag(&links, tag);
-            this.node_of(cells, &node.data(), (tag, row), &|_| cell.reference.clone())
-        })
+        let look_up = LookUp {
+            links: links.iter().map(|(link, _)| *link).collect(),
+            tag: &|_, row| Ok(Phrase::prim(Prim::Tag(cells.name().clone()), vec![], vec![]).app(row)),
+            node: &|this, cell| {
+                let place = (cell.tag.clone(), cell.at.clone());
+                this.node_of(cells, &node.data(), place, &|_| cell.reference.clone())
+            },
+        };
+        self.bind_ordered(id, (rows, back, pools), (exp, pattern), &look_up)
     }
 
     /// What finds the cells of a list has found, as an array: a view.
@@ -284,7 +281,7 @@ impl Translator<'_> {
         id: DataId,
         (order, back, pools): (Phrase, Phrase, Vec<Pool>),
         (exp, pattern): (&Exp, &Pattern),
-        node_of: &dyn Fn(&Self, &Ordered) -> Lowering<Phrase>,
+        look_up: &LookUp<'_>,
     ) -> Lowering<()> {
         let ([size], [value]) = (pattern.context.as_slice(), pattern.values.as_slice()) else {
             return bug("`reach` gives an array and its size", self.span);
@@ -306,13 +303,27 @@ impl Translator<'_> {
         let next = binary(BinOp::Add, ScalarType::I64, Phrase::Var(i.clone()), int(1));
         let count = build::nat_value(n.clone());
         let inside = binary(BinOp::Lt, ScalarType::I64, next.clone(), count);
-        let select = Phrase::prim(Prim::Select, vec![], vec![I64]);
-        let cell = Ordered {
-            at: build::idx(n.clone(), I64, Phrase::Var(contents), position),
-            reference: select.apply([inside.clone(), next, back]),
-            inside,
+        let select = |ty: Data| Phrase::prim(Prim::Select, vec![], vec![ty]);
+        let at = |position| build::idx(n.clone(), I64, Phrase::Var(contents.clone()), position);
+        let tag = match look_up.links.as_slice() {
+            // All but the last have the one constructor that refers to another, so memory is asked once.
+            [link] => {
+                let count = build::nat_value(n.clone());
+                let last = binary(BinOp::Sub, ScalarType::I64, count, int(1));
+                let last = at(build::to_index(n.clone(), last));
+                let last = (look_up.tag)(self, last)?;
+                let last = self.let_exp("last_tag", &Data::Scalar(TAG), last);
+                let link = build::literal(Scalar::U32(*link));
+                select(Data::Scalar(TAG)).apply([inside.clone(), link, last])
+            }
+            _ => (look_up.tag)(self, at(position.clone()))?,
         };
-        let body = node_of(self, &cell)?;
+        let cell = Ordered {
+            at: at(position),
+            tag,
+            reference: select(I64).apply([inside, next, back]),
+        };
+        let body = (look_up.node)(self, &cell)?;
         let function = Phrase::lam(i, PhraseType::Exp(I64), body);
         let rows = Phrase::prim(Prim::Iota, vec![n.clone()], vec![]);
         let map = Phrase::prim(Prim::Map(Level::Seq), vec![n.clone()], vec![I64, node.data()]);

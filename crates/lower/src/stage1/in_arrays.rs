@@ -11,7 +11,7 @@
 
 use super::Translator;
 use super::checks::{binary, int, unary};
-use super::data::Ordered;
+use super::data::{LookUp, Ordered};
 use super::layout::{Held, Layout};
 use crate::cells::AllCells;
 use crate::error::{Lowering, bug};
@@ -110,7 +110,7 @@ impl Translator<'_> {
         let narrow = self.block(|this| this.find_order(&list, (id, level), ScalarType::I32))?;
         let wide = self.block(|this| this.find_order(&list, (id, level), ScalarType::I64))?;
         let count = build::nat_value(list.size.clone());
-        let few = binary(BinOp::Le, ScalarType::I64, count, int(i64::from(i32::MAX)));
+        let few = binary(BinOp::Lt, ScalarType::I64, count, int(i64::from(i32::MAX)));
         self.push(build::if_then_else(few, narrow, wide));
         almach_core::build::enter_pattern(&mut self.env, pattern, exp);
         self.in_arrays.insert(value.var.clone(), list);
@@ -213,10 +213,15 @@ impl Translator<'_> {
         let own = (0u32..).zip(&list.links).filter(|(_, link)| link.is_some());
         let own: Vec<u32> = own.map(|(constructor, _)| constructor).collect();
         let found = (list.order.clone(), list.back.clone(), list.nodes.pools.clone());
-        self.bind_ordered(id, found, (exp, pattern), &|this, cell| {
-            list.node_at(&node, cell, &own)
-                .map_or_else(|| bug("a node that is no tuple", this.span), Ok)
-        })
+        let no_tuple = |found: Option<Phrase>, this: &Translator<'_>| {
+            found.map_or_else(|| bug("a node that is no tuple", this.span), Ok)
+        };
+        let look_up = LookUp {
+            links: own,
+            tag: &|this, at| no_tuple(list.tag_at(&node, at), this),
+            node: &|this, cell| no_tuple(list.node_at(&node, cell), this),
+        };
+        self.bind_ordered(id, found, (exp, pattern), &look_up)
     }
 
     /// The root of a list in an array.
@@ -229,14 +234,25 @@ impl Translator<'_> {
 }
 
 impl InArray {
+    fn element(&self, node: &Data, at: Phrase) -> Phrase {
+        let at = build::to_index(self.size.clone(), at);
+        build::idx(self.size.clone(), node.clone(), self.nodes.data.clone(), at)
+    }
+
+    fn tag_at(&self, node: &Data, at: Phrase) -> Option<Phrase> {
+        match node {
+            Data::Tuple(parts) => Some(build::get(0, parts, self.element(node, at))),
+            _ => None,
+        }
+    }
+
     /// The node value of a cell.
-    fn node_at(&self, node: &Data, cell: &Ordered, own: &[u32]) -> Option<Phrase> {
+    fn node_at(&self, node: &Data, cell: &Ordered) -> Option<Phrase> {
         let Data::Tuple(parts) = node else {
             return None;
         };
-        let at = build::to_index(self.size.clone(), cell.at.clone());
-        let element = build::idx(self.size.clone(), node.clone(), self.nodes.data.clone(), at);
-        let mut components = vec![cell.tag(own, build::get(0, parts, element.clone()))];
+        let element = self.element(node, cell.at.clone());
+        let mut components = vec![cell.tag.clone()];
         for (constructor, link) in self.links.iter().enumerate() {
             let Some(Data::Tuple(fields)) = parts.get(constructor + 1) else {
                 return None;

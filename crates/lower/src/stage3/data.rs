@@ -250,7 +250,8 @@ impl Generator<'_> {
         self.write(&place, Expr::Var(closes))
     }
 
-    /// The nodes of a list in an array of links.
+    /// The nodes of a list in an array of links. Some of these are marked while it is followed, so they lie in a block that can be written (Imp's checker
+    /// asks for that): stage I makes one for them.
     pub(super) fn order_in(
         &mut self,
         width: ScalarType,
