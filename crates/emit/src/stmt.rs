@@ -10,6 +10,7 @@ use crate::tree::{CBinary, CExpr, CStmt, CType, CUnary};
 use almach_base::codes::runtime;
 use almach_base::{Diagnostic, Name, Span};
 use almach_imp::{Argument, Expr, Index, Site, Space, Stmt, Writing};
+use almach_nat::{Atom, Monomial};
 use almach_value::{BinOp, Failure, Scalar, ScalarType, UnOp};
 
 /// Of longer lines of source a comment shows only the start.
@@ -615,8 +616,14 @@ impl Emitter<'_> {
 
 /// Whether a condition says that two numbers are equal of which one is a product.
 fn compares_sizes(condition: &Expr) -> bool {
+    // A product of constants that does not fit is left as one, of degree one.
+    let is_large = |(monomial, coefficient): &(Monomial<Name>, i64)| {
+        let mut atoms = monomial.factors().iter();
+        let is_unfolded = atoms.any(|(atom, _)| matches!(atom, Atom::Unfolded(_)));
+        is_unfolded || monomial.degree() > 1 || (monomial.degree() == 1 && coefficient.unsigned_abs() > 1)
+    };
     let is_product = |expr: &Expr| match expr {
-        Expr::Index(index) => index.terms().iter().any(|(monomial, _)| monomial.degree() > 1),
+        Expr::Index(index) => index.terms().iter().any(is_large),
         _ => false,
     };
     match condition {
